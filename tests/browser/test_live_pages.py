@@ -94,6 +94,8 @@ async def test_a_paused_list_counts_new_deliveries(visit, server):
     await page.get_by_role("button", name="Resume").click()
     await server.post(guid="no-longer-paused")
     await expect(row(page, "no-longer-paused")).to_have_count(1)
+    # The number of matches is the one of the page.
+    await expect(page.get_by_text(re.compile("delivery attempts?, and 3 new$"))).to_be_visible()
 
 
 async def test_a_list_stays_still_under_the_pointer(visit, server):

@@ -32,6 +32,8 @@ class LivePart {
     this.under = false;
     const frame = element.closest(".panel") || element.parentElement;
     this.button = frame.querySelector("[data-news]");
+    this.counted = frame.querySelector(".matches");
+    this.since = 0;
     if (this.button) this.button.addEventListener("click", () => this.show());
     // Only a mouse rests over a list. A touch does not hold updates back.
     element.addEventListener("pointerenter", (event) => { this.under = event.pointerType === "mouse"; });
@@ -89,6 +91,9 @@ class LivePart {
     const most = Number(this.element.dataset.most);
     this.element.prepend(...rows.slice(0, most));
     while (this.element.children.length > most) this.element.lastElementChild.remove();
+    // The number of matches is of the time when the page was loaded.
+    this.since += rows.length;
+    if (this.counted) this.counted.textContent = this.counted.textContent.replace(/, and \d+ new$|$/, `, and ${this.since} new`);
     for (const empty of document.querySelectorAll("[data-until-rows]")) empty.hidden = true;
   }
 }
