@@ -53,9 +53,10 @@ def _document(ctx: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filte
             raise Conflict(f"The payload cannot be read: {error}.") from None
         name, action = filtering.usual_event(hook), event_envelope.action_of(payload)
         return f"this payload, as the event {name}", filtering.pasted(name, action, payload)
-    number = natural(ctx.form.get("event", "").strip())
+    given = ctx.form.get("event", "").strip()
+    number = natural(given) if given else _latest(ctx, hook, repo)
     if number is None:
-        number = _latest(ctx, hook, repo)
+        raise Conflict(f"{given[:100]!r} is not the id of an event, which is a number.")
     _check_owner(ctx, hook, number)
     return f"event {number}", stored_document(ctx.db, hook, number)
 

@@ -567,6 +567,10 @@ class TestFilter:
             for form in ({}, {"event": str(receipt.event_id)}):
                 answer = await browser.post(f"{at}/filter", form, on=at)
                 assert "The event is delivered" in text_of(answer.text)
+            # The id of a delivery must not test another event.
+            answer = await browser.post(f"{at}/filter", {"event": "g-1"}, on=at)
+            assert answer.status_code == 409
+            assert "'g-1' is not the id of an event" in text_of(answer.text)
             answer = await browser.post(f"{at}/filter", {"payload": "[]"}, on=at)
             assert answer.status_code == 409
             assert "cannot be read" in text_of(answer.text)
