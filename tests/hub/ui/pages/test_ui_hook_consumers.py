@@ -7,6 +7,7 @@ from dashboard_client import open_dashboard, text_of
 from ui_world import World, hook
 
 from store import Connection, Store
+from store.delivery import outbox
 from store.pull import consumers
 
 
@@ -29,6 +30,15 @@ async def test_the_page_of_a_pull_hook_shows_its_consumers(world: World) -> None
         world.store.do(consumers.touch, hook_id, "octo@laptop")
         text = text_of(await browser.page(f"/ui/hooks/{hook_id}"))
         assert "octo@laptop Attached" in " ".join(text.split())
+
+
+async def test_a_pull_hook_has_no_time_of_the_next_attempt(world: World) -> None:
+    """The hub sends nothing to it. A consumer decides when it fetches a delivery."""
+    hook_id = world.store.do(_pull_hook, world)
+    world.store.do(outbox.emit, "ping", None, world.seed.hello["id"], {}, only_hook=hook_id)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        text = text_of(await browser.page(f"/ui/hooks/{hook_id}"))
+    assert "Pending 1 for this endpoint Next attempt – " in text
 
 
 async def test_a_hook_that_is_sent_its_deliveries_has_none(world: World) -> None:
