@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Any
 
 from starlette.applications import Starlette
@@ -147,26 +147,23 @@ def _add_operations(services: Services, routes: Routes) -> None:
     words = tuple(services.vocabulary.mapped.items())
     operations, preflights = _operation_lines(services.urls.prefix, words)
     routes.add_all(operations, lambda line: operation_endpoint(services, operations[line]))
-    routes.add_all(
-        preflights,
-        lambda line: wrap(services, _preflight(preflights[line]), headers=API[-1:]),
-    )
+    preflight = wrap(services, _preflight(routes), headers=API[-1:])
+    routes.add_all(preflights, lambda line: preflight)
 
 
 @functools.lru_cache(maxsize=8)
 def _operation_lines(
     prefix: str, words: tuple[tuple[str, str], ...]
-) -> tuple[Mapping[Line, Operation], Mapping[Line, list[str]]]:
-    """Return the operation of each line, and the methods of each path that preflights ask for."""
+) -> tuple[Mapping[Line, Operation], Collection[Line]]:
+    """Return the operation of each line, and the lines of preflight requests."""
     vocabulary = Vocabulary(dict(words), "")
     operations: dict[Line, Operation] = {}
-    methods: dict[Line, list[str]] = {}
+    preflights: dict[Line, None] = {}
     for operation in OPERATIONS:
         for path in _paths(prefix, vocabulary, operation):
             operations[Line(operation.method, path, SLASHED)] = operation
-            preflight = Line("OPTIONS", PARAMETER.sub(_unnamed, path), SLASHED)
-            methods.setdefault(preflight, []).append(operation.method)
-    return operations, methods
+            preflights[Line("OPTIONS", PARAMETER.sub(_unnamed, path), SLASHED)] = None
+    return operations, preflights.keys()
 
 
 def _unnamed(parameter: re.Match[str]) -> str:
@@ -285,11 +282,9 @@ def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
     return run
 
 
-def _preflight(methods: list[str]) -> Handler:
-    allowed = [*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"]
-
+def _preflight(routes: Routes) -> Handler:
     async def work(request: Request) -> Response:
-        return cors.preflight(allowed)
+        return cors.preflight(routes.methods_of(request.scope))
 
     return work
 

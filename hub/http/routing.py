@@ -76,6 +76,12 @@ class Routes(BaseRoute):
         self._roots = self._roots or _trees_of(tuple(self._makers))
         return self._roots
 
+    def methods_of(self, scope: Scope) -> list[str]:
+        """Return the methods that are served at a request's path."""
+        segments = path_of(scope).split("/")
+        found = [name for name, root in self.trees().items() if _find(root, segments, 1, [])]
+        return [*found, "HEAD"] if "GET" in found else found
+
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         return (Match.FULL if scope["type"] == "http" else Match.NONE), {}
 

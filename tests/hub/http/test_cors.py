@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 HOOKS = "/repos/octo/hello/hooks"
+TEAM = "/enterprises/globe/teams/ent:ringers"
 
 
 @pytest.mark.parametrize(
@@ -14,6 +15,8 @@ HOOKS = "/repos/octo/hello/hooks"
         ("/repositories/1/hooks/1/pings", {"POST", "OPTIONS"}),
         ("/rate_limit", {"GET", "HEAD", "OPTIONS"}),
         ("/", {"GET", "HEAD", "OPTIONS"}),
+        (f"{TEAM}/organizations/add", {"GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS"}),
+        (f"{TEAM}/organizations/other", {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"}),
     ],
 )
 async def test_a_preflight_request_is_answered(
