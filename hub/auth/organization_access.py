@@ -16,6 +16,7 @@ from hub.auth.token_rights import (
 from hub.http.errors import Forbidden
 from store import Connection, Row
 from store.accounts import organizations, sso
+from store.accounts.memberships import OwnSelection
 from store.errors import Missing
 
 NOT_AN_OWNER = "Must be an owner of the organization."
@@ -63,6 +64,18 @@ class OnOrg(Access):
         check_sign_on(db, caller, row["id"], row["login"])
         if self.owner and role != "admin":
             raise Forbidden(NOT_AN_OWNER)
+
+
+def own_memberships(caller: Caller) -> OwnSelection:
+    """Return the caller's own memberships, as far as the token may know them."""
+    return OwnSelection(caller.account_id, token_id=caller.token_id, target_id=caller.target_id)
+
+
+def check_organization(db: Connection, caller: Caller, org: Row) -> None:
+    """Check that the token is valid for an organization. Raises Missing or SignOnRequired."""
+    if caller.target_id not in (None, org["id"]):
+        raise Missing("organization")
+    check_sign_on(db, caller, org["id"], org["login"])
 
 
 def _lacks_scope(access: OnOrg, caller: Caller) -> bool:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.accounts import accounts
+from store.accounts.administrators import AUTHORIZED
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, prefixed
 
 COLUMNS = prefixed("a", accounts.COLUMNS)
-OF = "FROM membership m JOIN account a ON a.id = m.organization_id WHERE m.account_id = :id"
-COUNTED_OF = "FROM membership m WHERE m.account_id = :id"
+OF = "FROM membership m JOIN account o ON o.id = m.organization_id WHERE m.account_id = :id"
 # Every second factor here is a one-time password, so none is insecure.
 FILTERS = {
     "all": "",
@@ -22,22 +22,42 @@ FILTERS = {
 IN = "FROM membership m JOIN account a ON a.id = m.account_id WHERE m.organization_id = :id"
 
 
-def of(
-    db: Connection, account_id: int, *, public: bool = False, limit: int, offset: int
-) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class OwnSelection:
+    """A filter for an account's memberships, as a token may know them.
+
+    These are the memberships in organizations that accept the token `token_id` and, unless it is
+    None, in the only organization `target_id`.
+    """
+
+    account_id: int
+    public: bool = False
+    token_id: int | None = None
+    target_id: int | None = None
+
+    def sql(self) -> tuple[str, dict[str, Any]]:
+        """Return what follows SELECT, and its parameters."""
+        where, given = f"{OF}{_only(self.public)}", {"id": self.account_id}
+        if self.token_id is not None:
+            where, given = f"{where} AND {AUTHORIZED}", given | {"token_id": self.token_id}
+        if self.target_id is not None:
+            where, given = f"{where} AND o.id = :target_id", given | {"target_id": self.target_id}
+        return where, given
+
+
+def of(db: Connection, chosen: OwnSelection, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the organizations of an account, each with the account's `role`."""
+    found, given = chosen.sql()
+    columns = prefixed("o", accounts.COLUMNS)
     return paging.page(
-        db,
-        f"SELECT {COLUMNS}, m.role {OF}{_only(public)} ORDER BY m.organization_id",
-        limit,
-        offset,
-        id=account_id,
+        db, f"SELECT {columns}, m.role {found} ORDER BY m.organization_id", limit, offset, **given
     )
 
 
-def count_of(db: Connection, account_id: int, *, public: bool = False) -> int:
+def count_of(db: Connection, chosen: OwnSelection) -> int:
     """Return how many organizations `of` can return."""
-    total: int = db.value(f"SELECT count(*) {COUNTED_OF}{_only(public)}", id=account_id)
+    found, given = chosen.sql()
+    total: int = db.value(f"SELECT count(*) {found}", **given)
     return total
 
 

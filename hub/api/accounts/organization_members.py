@@ -5,7 +5,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from hub.auth.access import on_user, public
-from hub.auth.organization_access import may_do, on_org
+from hub.auth.organization_access import check_organization, may_do, on_org, own_memberships
 from hub.http.response import TypedReply
 from hub.rest import organization_serializers, serializers
 from hub.rest.context import Context
@@ -108,20 +108,28 @@ def get_membership_for_user(ctx: Context, org: Row, username: Row) -> Organizati
 def list_memberships_for_authenticated_user(
     ctx: Context, page: NumberedPaging, query: MembershipQuery
 ) -> list[OrganizationMembership]:
-    """List organization memberships for the authenticated user"""
-    account = _caller(ctx)
+    """List organization memberships for the authenticated user
+
+    Those in organizations for which the token is valid. Single sign-on must have authorized it.
+    """
+    account, chosen = _caller(ctx), own_memberships(ctx.required_caller)
     if query.get("state") == "pending":
         return []
-    page.total = memberships.count_of(ctx.db, account["id"])
-    rows = memberships.of(ctx.db, account["id"], limit=page.limit, offset=page.offset)
+    page.total = memberships.count_of(ctx.db, chosen)
+    rows = memberships.of(ctx.db, chosen, limit=page.limit, offset=page.offset)
     return [_serialize(ctx, row, account, row["role"]) for row in rows]
 
 
 @ops("GET /user/memberships/orgs/{org}", MINE)
 def get_membership_for_authenticated_user(ctx: Context, org: Row) -> OrganizationMembership:
-    """Get an organization membership for the authenticated user"""
+    """Get an organization membership for the authenticated user
+
+    404 for a token that is limited to another account.
+    """
     account = _caller(ctx)
-    return _serialize(ctx, org, account, _role(ctx, org, account))
+    role = _role(ctx, org, account)
+    check_organization(ctx.db, ctx.required_caller, org)
+    return _serialize(ctx, org, account, role)
 
 
 def _role_of_caller(ctx: Context, org: Row) -> str | None:

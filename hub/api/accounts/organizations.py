@@ -3,7 +3,7 @@
 from hub.api.accounts import full_organization_serializers
 from hub.api.accounts.full_organization_serializers import Organization
 from hub.auth.access import public, signed_in
-from hub.auth.organization_access import may_do
+from hub.auth.organization_access import may_do, own_memberships
 from hub.rest import organization_serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -11,6 +11,7 @@ from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
 from store import Row
 from store.accounts import accounts, memberships, organizations
+from store.accounts.memberships import OwnSelection
 
 ops = OperationGroup("orgs", org=organizations.by_login, username=accounts.by_login)
 
@@ -32,12 +33,13 @@ def get(ctx: Context, org: Row) -> Organization:
 def list_for_authenticated_user(ctx: Context, page: NumberedPaging) -> list[OrganizationSimple]:
     """List organizations for the authenticated user
 
-    The list is empty for tokens with permissions instead of scopes.
+    The list is empty for tokens with permissions instead of scopes. It leaves out organizations
+    whose single sign-on has not authorized the token.
     """
     caller = ctx.required_caller
     if not caller.has_scopes:
         return []
-    return _page(ctx, caller.account_id, page, public=False)
+    return _page(ctx, own_memberships(caller), page)
 
 
 @ops("GET /users/{username}/orgs", public())
@@ -46,12 +48,10 @@ def list_for_user(ctx: Context, username: Row, page: NumberedPaging) -> list[Org
 
     The list contains public memberships only, for every caller.
     """
-    return _page(ctx, username["id"], page, public=True)
+    return _page(ctx, OwnSelection(username["id"], public=True), page)
 
 
-def _page(
-    ctx: Context, account_id: int, page: NumberedPaging, *, public: bool
-) -> list[OrganizationSimple]:
-    page.total = memberships.count_of(ctx.db, account_id, public=public)
-    rows = memberships.of(ctx.db, account_id, public=public, limit=page.limit, offset=page.offset)
+def _page(ctx: Context, chosen: OwnSelection, page: NumberedPaging) -> list[OrganizationSimple]:
+    page.total = memberships.count_of(ctx.db, chosen)
+    rows = memberships.of(ctx.db, chosen, limit=page.limit, offset=page.offset)
     return [organization_serializers.organization(ctx.urls, row) for row in rows]

@@ -165,3 +165,35 @@ async def test_organizations_of_users(
     assert_error(await client.get("/user/orgs", headers=token(store, seed.octo)), 403)
     fine = token(store, seed.octo, kind="fine_grained", permissions={"members": "read"})
     assert logins(await client.get("/user/orgs", headers=fine)) == []
+
+
+@pytest.mark.parametrize("kind", ["fine_grained", "app_user"])
+async def test_a_token_that_is_limited_to_an_account_knows_no_other_membership(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, kind: str
+) -> None:
+    held = {"kind": kind, "permissions": {"members": "read"}}
+    one = "/user/memberships/orgs/acme"
+    for target, wanted in ((acme["id"], ["acme"]), (seed.octo["id"], [])):
+        limited = token(store, seed.octo, target_id=target, **held)
+        assert own(await client.get("/user/memberships/orgs", headers=limited)) == wanted
+        status = 200 if wanted else 404
+        assert (await client.get(one, headers=limited)).status_code == status
+
+
+async def test_single_sign_on_hides_the_user_s_own_membership(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
+) -> None:
+    store.do(sso.enforce, acme["id"], True)
+    value, row = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["read:org"]))
+    reads = {"Authorization": f"Bearer {value}"}
+    for wanted, status in (([], 403), (["acme"], 200)):
+        assert own(await client.get("/user/memberships/orgs", headers=reads)) == wanted
+        assert logins(await client.get("/user/orgs", headers=reads)) == wanted
+        found = await client.get("/user/memberships/orgs/acme", headers=reads)
+        assert (found.status_code, "X-Service-SSO" in found.headers) == (status, status == 403)
+        store.do(sso.authorise, row["id"], acme["id"])
+
+
+def own(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return [one["organization"]["login"] for one in answer.json()]
