@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from store.accounts import permissions
+from store.accounts.administrators import AUTHORIZED
 from store.accounts.apps import checked_events
+from store.accounts.memberships import OwnSelection
 from store.accounts.permissions import METADATA
 from store.apps import installation_repositories
 from store.database import paging, row_lookup
@@ -140,37 +142,45 @@ def concerns(db: Connection, installation: Row, app_id: int, user_id: int) -> bo
 
 
 def page_of_user(
-    db: Connection, app_id: int, user_id: int, *, total: int, limit: int, offset: int
+    db: Connection, app_id: int, own: OwnSelection, *, total: int, limit: int, offset: int
 ) -> list[Row]:
     """Return a page of an app's installations on the user's accounts, oldest first.
 
-    `total` is the result of `count_of_user`.
+    The user's token must be valid for the accounts. `total` is the result of `count_of_user`.
     """
-    of_app = "i.app_id = :app_id"
+    valid, given = _of_user(app_id, own)
+    within = f"i.app_id = :app_id AND {valid}"
     rows = paging.listed_page(
         db,
         SELECT,
-        ListedRows("installation", "i", "i.id", "i.account_id", USERS_ACCOUNTS, of_app),
+        ListedRows("installation", "i", "i.id", "i.account_id", USERS_ACCOUNTS, within),
         total=total,
         limit=limit,
         offset=offset,
-        app_id=app_id,
-        user_id=user_id,
+        **given,
     )
     return [_decoded(row) for row in rows]
 
 
-def count_of_user(db: Connection, app_id: int, user_id: int) -> int:
+def count_of_user(db: Connection, app_id: int, own: OwnSelection) -> int:
     """Return how many installations `page_of_user` can return."""
+    valid, given = _of_user(app_id, own)
     total: int = db.value(
         "SELECT (SELECT count(*) FROM installation i WHERE i.app_id = :app_id"
-        " AND i.account_id = :user_id) + (SELECT count(*) FROM membership m JOIN installation i"
-        " ON i.app_id = :app_id AND i.account_id = m.organization_id"
-        " WHERE m.account_id = :user_id AND m.organization_id <> :user_id)",
-        app_id=app_id,
-        user_id=user_id,
+        f" AND i.account_id = :user_id AND {valid}) + (SELECT count(*) FROM membership m"
+        " JOIN installation i ON i.app_id = :app_id AND i.account_id = m.organization_id"
+        f" WHERE m.account_id = :user_id AND m.organization_id <> :user_id AND {valid})",
+        **given,
     )
     return total
+
+
+def _of_user(app_id: int, own: OwnSelection) -> tuple[str, dict[str, Any]]:
+    """Return SQL for: the user's token is valid for the account. Also return the parameters."""
+    given = {"app_id": app_id, "user_id": own.account_id, "token_id": own.token_id}
+    only = "" if own.target_id is None else " AND o.id = :target_id"
+    valid = f"EXISTS (SELECT 1 FROM account o WHERE o.id = i.account_id AND {AUTHORIZED}{only})"
+    return valid, given | ({} if own.target_id is None else {"target_id": own.target_id})
 
 
 def page(

@@ -8,6 +8,7 @@ from hub.api.repositories import full_serializers
 from hub.api.repositories.full_serializers import Repository
 from hub.auth.access import signed_in
 from hub.auth.app_access import as_installation
+from hub.auth.organization_access import check_organization, own_memberships
 from hub.auth.viewing import viewer_of
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -60,12 +61,14 @@ def revoke_installation_access_token(ctx: Context) -> None:
 def list_installations_for_authenticated_user(ctx: Context, page: NumberedPaging) -> Installations:
     """List app installations accessible to the user access token
 
-    The installations of the token's app on the user's account and organizations.
+    The installations of the token's app on the user's account and organizations, as far as the
+    token is valid for these.
     """
-    app_id, user_id = _app_and_user(ctx)
-    page.total = installations.count_of_user(ctx.db, app_id, user_id)
+    app_id, _ = _app_and_user(ctx)
+    own = own_memberships(ctx.required_caller)
+    page.total = installations.count_of_user(ctx.db, app_id, own)
     rows = installations.page_of_user(
-        ctx.db, app_id, user_id, total=page.total, limit=page.limit, offset=page.offset
+        ctx.db, app_id, own, total=page.total, limit=page.limit, offset=page.offset
     )
     return {
         "total_count": page.total,
@@ -84,6 +87,8 @@ def list_installation_repos_for_authenticated_user(
     app_id, user_id = _app_and_user(ctx)
     if not installations.concerns(ctx.db, installation, app_id, user_id):
         raise Missing("installation")
+    on = {"id": installation["account_id"], "login": installation["login"]}
+    check_organization(ctx.db, ctx.required_caller, on)
     every = installation["every_repository"]
     among = None
     if not every:

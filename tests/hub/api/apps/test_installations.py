@@ -347,6 +347,34 @@ async def test_installations_of_a_user(installed: Installed, store: Store, seed:
     assert_error(await installed.ask("GET", "/user/installations", seed.token), 403)
 
 
+async def test_a_user_sees_installations_on_accounts_for_which_the_token_is_valid(
+    installed: Installed, store: Store, seed: Any
+) -> None:
+    def make(db: Connection, target: int | None) -> tuple[str, Row]:
+        more = {"metadata": "read"}
+        held = {"kind": "app_user", "app_id": installed.app["id"], "permissions": more}
+        return tokens.create(db, seed.octo["id"], target_id=target, **held)
+
+    async def seen(token: str) -> list[str]:
+        shown = (await installed.ask("GET", "/user/installations", token)).json()
+        assert shown["total_count"] == len(shown["installations"])
+        return [one["account"]["login"] for one in shown["installations"]]
+
+    acme = installed.on_acme["account_id"]
+    of_acme = f"/user/installations/{installed.on_acme['id']}/repositories"
+    on_octo, _ = store.do(make, seed.octo["id"])
+    assert await seen(on_octo) == ["octo"]
+    assert_error(await installed.ask("GET", of_acme, on_octo), 404)
+    assert await seen(store.do(make, acme)[0]) == ["acme"]
+    token, row = store.do(make, None)
+    store.do(sso.enforce, acme, True)
+    assert await seen(token) == ["octo"]
+    assert "X-Service-SSO" in (await installed.ask("GET", of_acme, token)).headers
+    store.do(sso.authorise, row["id"], acme)
+    assert await seen(token) == ["octo", "acme"]
+    assert (await installed.ask("GET", of_acme, token)).status_code == 200
+
+
 async def test_an_app_goes_with_its_installations(installed: Installed, store: Store) -> None:
     token = installed.token()
     assert store.do(app_removal.remove, installed.app["id"])
