@@ -7,7 +7,7 @@ from store.apps.event_installations import EventInstallations
 from store.database import body_codec
 from store.database.connection import Connection, json_array
 from store.database.notifications import Turn
-from store.delivery.attempt_outcomes import LEASE
+from store.delivery.outcomes.attempt_outcomes import LEASE
 from store.delivery.websub import websub
 from store.errors import Invalid
 from store.hooks import hook_ordering

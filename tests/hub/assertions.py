@@ -12,7 +12,8 @@ from hub.manual.library import manual
 from hub.manual.page import INDEX
 from store import Connection, Row, Store
 from store.delivery import event_queries, events
-from store.delivery.attempt_outcomes import Outcome, record
+from store.delivery.outcomes.attempt_outcomes import record
+from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DEAD, DELIVERED
 
 BASE = "https://forge.example/api/v3"

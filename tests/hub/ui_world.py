@@ -8,9 +8,10 @@ from typing import Any
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import HOUR, SECOND
-from store.delivery import attempt_outcomes, deliveries, events, leases
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery import deliveries, events, leases
 from store.delivery.incoming import IncomingEvent
+from store.delivery.outcomes import attempt_outcomes
+from store.delivery.outcomes.outcome import Outcome
 from store.hooks import hooks
 from store.monitoring import hook_tallies
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING

@@ -13,9 +13,9 @@ from store.accounts import accounts
 from store.clock import HOUR, SECOND, MovableClock
 from store.database.notifications import LeasedEvent
 from store.delivery import deliveries, events, leases
-from store.delivery.attempt_outcomes import Outcome
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.incoming import IncomingEvent, Receipt
+from store.delivery.outcomes.outcome import Outcome
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, DELIVERED, FILTERED, WAITING
 from store.repositories import repositories

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 import orjson
 
 from store.clock import SECOND
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload

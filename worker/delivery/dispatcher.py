@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from store import Store
 from store.database.backoff import backoff_delay
 from store.database.log_context import LOG_CONTEXT
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.errors import Busy, Unavailable
 from store.tracing import Tracer
 from worker.background_tasks import BackgroundTasks

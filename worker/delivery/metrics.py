@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from store.clock import SECOND
 from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric, MetricSet
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DELIVERED
 
 # Bounds in seconds. With retries, a delivery may take days.

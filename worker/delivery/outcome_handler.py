@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from store import Store
 from store.clock import SECOND
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DELIVERED, WAITING
 from worker.delivery.admission import Admission
 from worker.delivery.batches.outcomes import decisive_of

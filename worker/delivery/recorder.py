@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from store import Store
 from store.database.backoff import backoff_delay
-from store.delivery import attempt_outcomes
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes import attempt_outcomes
+from store.delivery.outcomes.outcome import Outcome
 from store.errors import Busy, Unavailable
 from store.monitoring import hook_tallies
 from worker.background_tasks import BackgroundTasks

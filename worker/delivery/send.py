@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from store import Store
 from store.clock import SECOND
 from store.delivery import deliveries
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.trace_context import TraceContext
 from worker.delivery.answer_outcome import outcome_of, with_event
 from worker.delivery.lane import QueuedDelivery

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from store.clock import MINUTE, SECOND
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DELIVERED
 from store.trace_context import SAMPLED
 from store.tracing import Kind, Span, Tracer, Value

@@ -3,7 +3,7 @@
 from store import Connection, Row
 from store.clock import SECOND
 from store.database.notifications import Turn
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DEAD, WAITING
 from store.pull.fetching import Acknowledgement, Rejection
 from worker.delivery.answer_outcome import outcome_of

@@ -8,8 +8,9 @@ from functools import partial
 
 from store import Connection, Row
 from store.clock import SECOND
-from store.delivery import attempt_outcomes, deliveries, event_fields
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery import deliveries, event_fields
+from store.delivery.outcomes import attempt_outcomes
+from store.delivery.outcomes.outcome import Outcome
 from store.errors import Conflict
 from store.formats.formats import PLATFORM
 from store.hooks import hook_ordering

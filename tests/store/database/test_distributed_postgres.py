@@ -12,7 +12,8 @@ from store_world import World
 from store import Connection, Store
 from store.clock import SECOND
 from store.database.postgres.connections import PostgresSession
-from store.delivery import attempt_outcomes, deliveries, events, leases
+from store.delivery import deliveries, events, leases
+from store.delivery.outcomes import attempt_outcomes
 
 # Tables that can be distributed by repository. No statement of the delivery path joins rows of two
 # repositories.

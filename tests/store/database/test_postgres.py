@@ -37,7 +37,6 @@ from store.database.postgres.listen import listen
 from store.database.postgres.notify import CHANNEL, PostgresNotifier, format_hooks
 from store.database.postgres.pool import ErrorTrackingConnection
 from store.delivery import (
-    attempt_outcomes,
     attempts,
     deliveries,
     delivery_queries,
@@ -47,6 +46,7 @@ from store.delivery import (
     leases,
     retention,
 )
+from store.delivery.outcomes import attempt_outcomes
 from store.delivery.replays import replay_deliveries
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing, Unavailable

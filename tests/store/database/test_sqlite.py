@@ -25,7 +25,6 @@ from store.database import uuid7
 from store.database.sqlite import connections, engine, private_file
 from store.database.sqlite.connections import SqliteSession
 from store.delivery import (
-    attempt_outcomes,
     attempts,
     deliveries,
     event_queries,
@@ -34,6 +33,7 @@ from store.delivery import (
     retention,
     sources,
 )
+from store.delivery.outcomes import attempt_outcomes
 from store.errors import Unavailable, Unusable
 from store.hooks import hooks
 from store.monitoring import diagnosis

@@ -7,9 +7,9 @@ from engines import engine_url
 from store_world import World
 
 from store import Store
-from store.delivery import attempt_outcomes
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing.attempt_following import FeedPosition, advance
+from store.delivery.outcomes import attempt_outcomes
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import json
 import pytest
 from store_world import World
 
-from store.delivery import attempt_outcomes, attempt_text
+from store.delivery import attempt_text
 from store.delivery.attempt_filter import AttemptFilter
+from store.delivery.outcomes import attempt_outcomes
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ from websub_followers import CALLBACK, follow_pushes
 
 from store.clock import DAY, MINUTE, SECOND
 from store.delivery import attempts, deliveries, future_times, leases
-from store.delivery.attempt_outcomes import Outcome, record
 from store.delivery.attempts import parse_headers
 from store.delivery.deliveries import ClaimedDelivery
+from store.delivery.outcomes.attempt_outcomes import record
+from store.delivery.outcomes.outcome import Outcome
 from store.delivery.websub import websub
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, DELIVERED

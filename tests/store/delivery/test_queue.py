@@ -21,8 +21,8 @@ from store.delivery import (
     leases,
     outbox,
 )
-from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
+from store.delivery.outcomes.attempt_outcomes import record
 from store.delivery.replays import replay_deliveries, replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid

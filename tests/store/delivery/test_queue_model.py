@@ -18,8 +18,9 @@ from thoroughness import often
 from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, events, leases
-from store.delivery.attempt_outcomes import Outcome, record
 from store.delivery.deliveries import ClaimedDelivery
+from store.delivery.outcomes.attempt_outcomes import record
+from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 
 LEASE = 30 * SECOND

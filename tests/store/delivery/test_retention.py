@@ -19,7 +19,7 @@ from store.delivery import (
     hook_removal,
     retention,
 )
-from store.delivery.attempt_outcomes import record
+from store.delivery.outcomes.attempt_outcomes import record
 from store.hooks import hook_silences, hook_subscriptions, hooks
 from store.mail import subscriptions
 from store.ordering.delivery_states import DEAD, WAITING

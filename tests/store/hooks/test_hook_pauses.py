@@ -6,7 +6,7 @@ from store_world import FakeNotifier, World
 from store import Row
 from store.clock import SECOND
 from store.delivery import deliveries, hook_removal
-from store.delivery.attempt_outcomes import record
+from store.delivery.outcomes.attempt_outcomes import record
 from store.errors import Missing
 from store.hooks import hook_list, hook_pauses, hooks
 from store.hooks.hook_list import HookFilter

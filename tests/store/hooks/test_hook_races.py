@@ -11,7 +11,8 @@ from store import Connection, Row, Store
 from store.accounts import apps
 from store.apps import app_hooks, installations
 from store.clock import DAY, MINUTE
-from store.delivery import attempt_outcomes, hook_removal
+from store.delivery import hook_removal
+from store.delivery.outcomes import attempt_outcomes
 from store.errors import Missing
 from store.hooks import hook_pauses, hooks, signing_keys
 from store.ordering.delivery_states import DEAD

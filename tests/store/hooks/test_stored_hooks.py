@@ -8,7 +8,8 @@ from store_world import URL, World
 
 from store import Connection, Row
 from store.database.sqlite.connections import SqliteSession
-from store.delivery import attempt_outcomes, attempts, hook_removal
+from store.delivery import attempts, hook_removal
+from store.delivery.outcomes import attempt_outcomes
 from store.errors import Invalid
 from store.hooks import hooks
 from store.hooks.event_names import FITTING

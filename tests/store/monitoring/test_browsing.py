@@ -12,9 +12,10 @@ from store.alerts import problems
 from store.clock import HOUR, MINUTE, SECOND
 from store.database.id_search import first_id_since
 from store.database.time_range import TimeRange
-from store.delivery import attempt_feed, attempt_outcomes, deliveries
+from store.delivery import attempt_feed, deliveries
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
+from store.delivery.outcomes import attempt_outcomes
 from store.hooks import hook_health, hook_pauses, hook_targets, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats

@@ -5,7 +5,7 @@ from typing import Any
 from store_world import World
 
 from store.clock import HOUR, MINUTE, SECOND
-from store.delivery import attempt_outcomes
+from store.delivery.outcomes import attempt_outcomes
 from store.monitoring import hook_tallies
 from store.monitoring.hook_tallies import HookCounts
 from store.ordering.delivery_states import DEAD, WAITING

@@ -9,7 +9,8 @@ from statement_log import statements
 from store_world import URL, World
 
 from store.clock import MINUTE, SECOND
-from store.delivery import attempt_outcomes, deliveries, events, exhausted, leases
+from store.delivery import deliveries, events, exhausted, leases
+from store.delivery.outcomes import attempt_outcomes
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
 from store.monitoring import minute_counters, shards

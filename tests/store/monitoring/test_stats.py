@@ -9,7 +9,8 @@ from store_world import World
 from store import Connection, Store
 from store.clock import SECOND
 from store.database import migrations
-from store.delivery import attempt_outcomes, hook_removal, leases
+from store.delivery import hook_removal, leases
+from store.delivery.outcomes import attempt_outcomes
 from store.hooks import hook_pauses, hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule

@@ -7,8 +7,8 @@ from store_world import FakeNotifier, World
 
 from store.database.notifications import Turn
 from store.delivery import deliveries, leases
-from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
+from store.delivery.outcomes.attempt_outcomes import record
 from store.hooks import hooks
 from store.ordering import followers
 from store.ordering.delivery_states import BEHIND, DELIVERED, WAITING

@@ -25,8 +25,8 @@ from store import Connection, Row
 from store.clock import SECOND
 from store.database.notifications import Turn
 from store.delivery import deliveries, events, leases
-from store.delivery.attempt_outcomes import record
 from store.delivery.deliveries import ClaimedDelivery
+from store.delivery.outcomes.attempt_outcomes import record
 from store.delivery.replays import replay_deliveries
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing

@@ -32,7 +32,7 @@ from store import Connection, Store, open_store
 from store.accounts import logins
 from store.audit import audit_check, audit_log
 from store.clock import DAY, HOUR, MINUTE, SECOND, MovableClock
-from store.delivery.attempt_outcomes import record
+from store.delivery.outcomes.attempt_outcomes import record
 from store.errors import Conflict, StoreError, Unavailable, Unusable
 from store.pg_migration import comparison, source, target_connection
 from store.pg_migration import mover as moving_copy

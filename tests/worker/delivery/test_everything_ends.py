@@ -8,7 +8,8 @@ import pytest
 from waiting import until
 from worker_harness import Post, WorkerHarness, said
 
-from store.delivery import attempt_outcomes, attempts, deliveries
+from store.delivery import attempts, deliveries
+from store.delivery.outcomes import attempt_outcomes
 from store.errors import Unavailable
 from worker.http.answer import ExchangeResult
 from worker.tuning import Tuning

@@ -9,8 +9,8 @@ from waiting import until
 from worker_harness import Gate, WorkerHarness, settle
 
 from store import Connection
-from store.delivery import attempt_outcomes
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes import attempt_outcomes
+from store.delivery.outcomes.outcome import Outcome
 
 
 async def turns(many: int = 20) -> None:

@@ -14,7 +14,8 @@ from waiting import PATIENCE, until
 from worker_harness import Gate, Post, WorkerHarness, said, settle
 
 from store import Connection
-from store.delivery import attempt_outcomes, deliveries, events, leases
+from store.delivery import deliveries, events, leases
+from store.delivery.outcomes import attempt_outcomes
 from store.errors import Busy, StoreError, Unavailable
 from worker import delivery
 from worker.delivery import target_cache

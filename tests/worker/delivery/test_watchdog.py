@@ -9,7 +9,8 @@ from waiting import until
 from worker_harness import Gate, WorkerHarness, said, settle
 
 from store import Store
-from store.delivery import attempt_outcomes, deliveries
+from store.delivery import deliveries
+from store.delivery.outcomes import attempt_outcomes
 from store.errors import Unavailable
 from worker.delivery.watchdog import Watchdog
 from worker.tuning import Tuning

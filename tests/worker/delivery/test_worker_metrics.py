@@ -10,7 +10,7 @@ from worker_harness import Gate, WorkerHarness, said, settle
 from store.clock import SECOND
 from store.database.metrics import HistogramMetric
 from store.delivery import deliveries, leases
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.errors import Unavailable
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from worker.delivery.metrics import RESULTS, WorkerMetrics, stage_of

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.formats import batches
 from store.formats.batches import UnreadableAnswer
 from store.ordering.delivery_states import BEHIND, DELIVERED, WAITING

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from store import Store
 from store.clock import SECOND
 from store.delivery import deliveries
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes.outcome import Outcome
 from store.formats import batches
 from store.hooks.batch_options import BatchOptions
 from store.trace_context import TraceContext

@@ -10,8 +10,9 @@ from hub.cli.manual.commands import all_commands
 from store import Connection, Store
 from store.accounts import accounts, apps, tokens
 from store.delivery import events, rejections, sources
-from store.delivery.attempt_outcomes import Outcome, record
 from store.delivery.incoming import IncomingEvent
+from store.delivery.outcomes.attempt_outcomes import record
+from store.delivery.outcomes.outcome import Outcome
 from store.hooks import hooks
 from store.ordering.delivery_states import WAITING
 from store.repositories import repositories

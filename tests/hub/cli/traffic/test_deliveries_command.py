@@ -14,8 +14,9 @@ from hub.cli.console import output
 from hub.cli.traffic import replay as replay_command
 from store import Store
 from store.database import migrations, shell
-from store.delivery import attempt_outcomes, hook_removal, rejections
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery import hook_removal, rejections
+from store.delivery.outcomes import attempt_outcomes
+from store.delivery.outcomes.outcome import Outcome
 from store.delivery.replays import replay_deliveries
 from store.errors import Busy
 from store.hooks import hook_pauses, hook_secrets, hooks

@@ -21,9 +21,10 @@ from hub.cli.operate import top
 from hub.cli.traffic import tail
 from store import Store
 from store.clock import HOUR
-from store.delivery import attempt_feed, attempt_outcomes, deliveries, leases
+from store.delivery import attempt_feed, deliveries, leases
 from store.delivery.attempt_filter import AttemptFilter
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery.outcomes import attempt_outcomes
+from store.delivery.outcomes.outcome import Outcome
 from store.hooks import hook_pauses, hooks
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from store import Connection, Store
-from store.delivery import attempt_outcomes, deliveries, leases, outbox
-from store.delivery.attempt_outcomes import Outcome
+from store.delivery import deliveries, leases, outbox
+from store.delivery.outcomes import attempt_outcomes
+from store.delivery.outcomes.outcome import Outcome
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD
 

@@ -8,7 +8,8 @@ from ui_world import World, hook, outcome
 
 from store import Connection, Store
 from store.clock import HOUR
-from store.delivery import attempt_outcomes, deliveries, leases, outbox
+from store.delivery import deliveries, leases, outbox
+from store.delivery.outcomes import attempt_outcomes
 from store.ordering import operations
 from store.ordering.delivery_states import DEAD
 

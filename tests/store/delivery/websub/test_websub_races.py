@@ -9,7 +9,7 @@ from store_world import World
 from websub_followers import CALLBACK, follow_pushes
 
 from store import Store
-from store.delivery import attempt_outcomes
+from store.delivery.outcomes import attempt_outcomes
 from store.delivery.websub import websub
 from store.ordering.delivery_states import DEAD, WAITING
 

@@ -1,115 +1,23 @@
-"""Outcomes of attempts: their records, and their effects on deliveries and hooks."""
+"""The recording of attempts, and their effects on deliveries."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from store.clock import HOUR
 from store.database.connection import Connection, Row, json_array
-from store.database.notifications import Turn
 from store.delivery import exhausted
+from store.delivery.outcomes import hook_failures
+from store.delivery.outcomes.outcome import INSERTED, Outcome
 from store.delivery.websub import websub
-from store.hooks import hook_ordering, hook_secrets, hooks
-from store.hooks.hook_secrets import Taken
+from store.hooks import hook_ordering
 from store.monitoring import hook_tallies, minute_counters
 from store.monitoring.hook_tallies import NO_ANSWER
 from store.monitoring.minute_counters import EVERYWHERE
 from store.ordering import places
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, WAITING
 from store.ordering.stalled_keys import EndedDelivery
-from store.trace_context import TraceContext
 
 # The sum keeps the database from using the index on `lease_id`. A lease may have many deliveries,
 # so the database must find the rows by their ids.
 LEASE = "delivery.lease_id + 0"
-INSERTED = (
-    "delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at, duration,"
-    " status_code, error, url, address, timings, request_head, response_head, response_body,"
-    " instruction, installation_id, recorded_at"
-)
-
-
-@dataclass(slots=True)
-class Outcome:
-    """One attempt and its effect. Times are microseconds."""
-
-    lease_id: int
-    delivery_id: int
-    hook_id: int
-    event_id: int
-    repo_id: int
-    number: int
-    redelivery: int
-    started_at: int
-    duration: int
-    status_code: int | None
-    error: str | None
-    url: str
-    address: str | None
-    timings: str
-    request_head: str
-    response_head: str | None
-    response_body: str | None
-    state: int
-    due_at: int
-    disable: str | None = None
-    """The reason to disable the hook at once, or None."""
-    disable_after: int = 0
-    """The hook is disabled if it has been failing for this long. 0 never disables it."""
-    accepted_at: int | None = None
-    """The time at which the event was accepted, or None for a redelivery."""
-    cooldown_until: int | None = None
-    """The time until which the endpoint gets no request, or None. The circuit breaker sets it."""
-    held_until: int | None = None
-    """The time until which the receiver asked for nothing more, or None."""
-    throttled: bool = False
-    """Whether the attempt uses up no retry, because it was answered 429."""
-    instruction: str | None = None
-    """The receiver's instruction, such as "retry-after=120", or None."""
-    taken: Taken | None = None
-    """The secret that the receiver has, if two are valid and this attempt showed which it is."""
-    turn: Turn | None = None
-    """The delivery's place, if its hook is ordered."""
-    installation_id: int | None = None
-    """The installation in the payload, if the hook belongs to an app."""
-    recorded_at: int | None = None
-    """The present time, if `duration` is not the time from the start until now."""
-    trace: TraceContext | None = None
-    """The attempt's own place in a trace, if its span is exported."""
-    version: int = 0
-    """The version of the hook for which the attempt was made."""
-    died: bool = False
-    """Whether the delivery is dead by this attempt. `record` sets it: another worker may have the
-    delivery."""
-
-    @property
-    def ended_at(self) -> int:
-        """Return when the answer came."""
-        return self.recorded_at or self.started_at + self.duration
-
-    def recorded(self) -> tuple[object, ...]:
-        """Return the values of the columns in INSERTED."""
-        return (
-            self.delivery_id,
-            self.hook_id,
-            self.event_id,
-            self.repo_id,
-            self.number,
-            self.redelivery,
-            self.started_at,
-            self.duration,
-            self.status_code,
-            self.error,
-            self.url,
-            self.address,
-            self.timings,
-            self.request_head,
-            self.response_head,
-            self.response_body,
-            self.instruction,
-            self.installation_id,
-            self.recorded_at,
-        )
 
 
 def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
@@ -137,9 +45,9 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
     if rests := {o.hook_id: (o.version, o.held_until) for o in asked if o.held_until is not None}:
         websub.hold(db, rests)
-    known = _hooks(db, outcomes)
+    known = hook_failures.known_hooks(db, outcomes)
     _count(db, outcomes, {hook_id: repo_id for hook_id, repo_id, *_ in known})
-    disabled = _update_hooks(db, outcomes, known)
+    disabled = hook_failures.update_hooks(db, outcomes, known)
     return disabled | websub.end_gone(db, gone) if gone else disabled
 
 
@@ -261,87 +169,3 @@ def _counted(outcome: Outcome) -> tuple[int, ...]:
         return (minute_counters.DELIVERED,)
     latency = outcome.ended_at - outcome.accepted_at
     return minute_counters.DELIVERED, minute_counters.bucket_of(latency)
-
-
-def _hooks(db: Connection, outcomes: Sequence[Outcome]) -> Sequence[tuple[Any, ...]]:
-    return db.tuples(
-        "SELECT id, repo_id, version, active, failing_since, held_until, url FROM hook WHERE id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
-        hooks=json_array({outcome.hook_id for outcome in outcomes}),
-    )
-
-
-def _update_hooks(
-    db: Connection, outcomes: Sequence[Outcome], known: Sequence[tuple[Any, ...]]
-) -> set[int]:
-    last = {outcome.hook_id: outcome for outcome in outcomes}
-    # A success anywhere in the batch ends the failures before it. A request to disable the hook
-    # stands, whatever comes after it.
-    healthy = {outcome.hook_id for outcome in outcomes if outcome.state == DELIVERED}
-    failing = {hook_id: o for hook_id, o in last.items() if o.state != DELIVERED}
-    failing |= {outcome.hook_id: outcome for outcome in outcomes if outcome.disable is not None}
-    taken = {o.hook_id: o.taken for o in outcomes if o.taken is not None}
-    resting = {o.hook_id: o.cooldown_until for o in outcomes if o.cooldown_until is not None}
-    held = {o.hook_id: o.held_until for o in outcomes if o.held_until is not None}
-    # A hook's row is written only if it changes, and always in this order: several workers record
-    # at the same time.
-    disabled = set()
-    for hook_id, _, version, active, began, held_before, url in known:
-        fails = failing.get(hook_id) if active else None
-        since = None if hook_id in healthy else began
-        # A time that is far ahead was written by a clock that was fast.
-        begins = since is None or since > db.now + HOUR
-        if begins and fails is not None and fails.state != DELIVERED:
-            since = db.now
-        held_until = held.get(hook_id, held_before)
-        if since != began or held_until != held_before or hook_id in resting:
-            db.execute(
-                "UPDATE hook SET failing_since = :since, resting_until = :until,"
-                # An edit that came after these rows were read stays as it is.
-                " held_until = :held_until WHERE id = :id AND version = :version",
-                id=hook_id,
-                version=version,
-                since=since,
-                until=resting.get(hook_id),
-                held_until=held_until,
-            )
-        if fails is not None and fails.url == url and _disable(db, fails, since or db.now):
-            disabled.add(hook_id)
-        if hook_id in taken:
-            hook_secrets.learn(db, hook_id, taken[hook_id])
-    return disabled
-
-
-def _disable(db: Connection, outcome: Outcome, since: int) -> bool:
-    reason = outcome.disable
-    if reason is None and outcome.disable_after and db.now - since >= outcome.disable_after:
-        if not _still_failing(db, outcome, since):
-            return False
-        days = outcome.disable_after / 86_400_000_000
-        reason = f"every delivery failed for {days:g} days; the last: {describe_failure(outcome)}"
-    if reason is not None:
-        hooks.disable(db, outcome.hook_id, reason)
-    return reason is not None
-
-
-def _still_failing(db: Connection, outcome: Outcome, since: int) -> bool:
-    """Return whether the hook has been failing without a break since `since`, with this URL.
-
-    Another worker may have delivered to it meanwhile. The update locks the row until this
-    transaction ends.
-    """
-    return (
-        db.execute(
-            "UPDATE hook SET failing_since = :since"
-            " WHERE id = :id AND failing_since = :since AND url = :url",
-            id=outcome.hook_id,
-            since=since,
-            url=outcome.url,
-        )
-        > 0
-    )
-
-
-def describe_failure(outcome: Outcome) -> str:
-    """Return the error, or the status code, in a few words."""
-    return outcome.error or f"status {outcome.status_code}"

@@ -1,0 +1,1 @@
+"""Outcomes of attempts: their records, and their effects on deliveries and hooks."""
