@@ -17,8 +17,9 @@ from store.alerts.rules import (
 )
 from store.clock import SECOND
 from store.database.connection import Connection, Row
-from store.hooks import hook_certificates, hook_health, hook_silences
-from store.hooks.hook_silences import SILENCED
+from store.hook_state import hook_health, hook_silences
+from store.hook_state.hook_silences import SILENCED
+from store.hooks import hook_certificates
 
 # Alerts of each kind that one pass opens or closes at most. The next pass goes on.
 MOST = 500

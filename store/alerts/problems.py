@@ -13,7 +13,7 @@ from store.alerts.rules import BACKLOG_HIGH, CERTIFICATE, CONFIG_ERROR, KEY_BLOC
 from store.clock import SECOND
 from store.database.connection import Connection, Row, json_array
 from store.delivery.attempts import FAILED
-from store.hooks import hook_health, hook_silences
+from store.hook_state import hook_health, hook_silences
 from store.monitoring.name_search import host_of
 
 # Failing hooks that are examined, the worst first, and deliveries of each that are counted.

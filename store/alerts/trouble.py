@@ -6,8 +6,8 @@ from store.alerts.problems import LABELS
 from store.alerts.rules import CONFIG_ERROR
 from store.database.connection import Connection, json_array
 from store.delivery.attempts import FAILED
-from store.hooks import hook_health
-from store.hooks.hook_silences import SILENCED
+from store.hook_state import hook_health
+from store.hook_state.hook_silences import SILENCED
 from store.monitoring import name_search
 
 # The kind of a note about the failed attempt `a`; see `problems.kind_of`.

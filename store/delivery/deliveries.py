@@ -10,8 +10,8 @@ from store.database.notifications import Turn
 from store.delivery.outcomes.attempt_outcomes import LEASE
 from store.delivery.websub import websub
 from store.errors import Invalid
+from store.hook_state.hook_pauses import WITHHELD, withholds
 from store.hooks import hook_ordering
-from store.hooks.hook_pauses import WITHHELD, withholds
 from store.monitoring import minute_counters
 from store.ordering import places, redeliveries
 from store.ordering.delivery_states import DEAD

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
 from store.delivery.incoming import EXAMPLE_SOURCE
+from store.hook_state.hook_list import SUBSCRIPTIONS
 from store.hooks.event_names import WILDCARD
-from store.hooks.hook_list import SUBSCRIPTIONS
 from store.monitoring import name_search
 
 # The newest events that are counted.

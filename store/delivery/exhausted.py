@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from store.database.connection import Connection, Row
-from store.hooks.hook_silences import SILENCED
+from store.hook_state.hook_silences import SILENCED
 
 
 def count(db: Connection, died: Iterable[tuple[int, int]]) -> None:

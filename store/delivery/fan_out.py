@@ -9,10 +9,10 @@ from store.database.notifications import LeasedEvent, Turn
 from store.delivery import filtering
 from store.delivery.incoming import REPUBLISHED_SOURCE, IncomingEvent, Receipt
 from store.delivery.websub import websub
+from store.hook_state.hook_pauses import withholds
 from store.hooks import pull_hooks
 from store.hooks.event_names import FITTING, PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_ordering import orders
-from store.hooks.hook_pauses import withholds
 from store.hooks.hook_targets import EVERYWHERE
 from store.monitoring import minute_counters
 from store.ordering import places

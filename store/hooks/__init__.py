@@ -1,4 +1,4 @@
-"""Hooks: who receives which events, how they are sent and signed, and how healthy a hook is.
+"""Hooks: who receives which events, and how they are sent and signed.
 
 Imports `endpoint_access` and the packages below it.
 """

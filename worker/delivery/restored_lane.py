@@ -3,7 +3,7 @@
 from math import log2
 
 from store.clock import SECOND
-from store.hooks.hook_health import Rest
+from store.hook_state.hook_health import Rest
 from worker.delivery.lane import Lane
 
 

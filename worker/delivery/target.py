@@ -7,7 +7,7 @@ from store.endpoint_access.handshake import GRANTED, PENDING
 from store.endpoint_access.secret_parts import MASK
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered
-from store.hooks.hook_health import Rest
+from store.hook_state.hook_health import Rest
 from store.trace_context import TraceContext
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy

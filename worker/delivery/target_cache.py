@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from store import Connection, Store
 from store.delivery import fan_out, leases
-from store.hooks import hook_handshakes, hook_pauses
+from store.hook_state import hook_pauses
+from store.hooks import hook_handshakes
 from worker.delivery.concurrency import UNKNOWN_HOST
 from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.restored_lane import restore

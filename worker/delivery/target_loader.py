@@ -12,8 +12,8 @@ from store.errors import Unusable
 from store.formats import batches
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, media_type
+from store.hook_state.hook_health import last_rest
 from store.hooks import hooks, option_secrets, pull_urls, signing_keys
-from store.hooks.hook_health import last_rest
 from store.hooks.hook_options import SIGNATURES
 from store.hooks.hook_ordering import is_stopped
 from store.hooks.hook_targets import target_of

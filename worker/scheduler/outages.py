@@ -3,7 +3,7 @@
 from store import Connection
 from store.clock import MINUTE
 from store.delivery import leases
-from store.hooks import hook_pauses
+from store.hook_state import hook_pauses
 from store.jobs import jobs
 
 # In microseconds. While a worker runs, a job ends more often.

@@ -27,7 +27,8 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import OrganizationHook
 from store import Row
 from store.accounts import organizations
-from store.hooks import hook_list, hooks
+from store.hook_state import hook_list
+from store.hooks import hooks
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import organization
 

@@ -14,8 +14,8 @@ from store.database.migrations import steps
 from store.database.sqlite import file as sqlite_file
 from store.database.sqlite import open_files
 from store.delivery import filtering
-from store.hooks import hook_list
-from store.hooks.hook_list import HookFilter
+from store.hook_state import hook_list
+from store.hook_state.hook_list import HookFilter
 from store.monitoring import diagnosis, stats
 
 # Seconds for checking the database file, unless the check is thorough.

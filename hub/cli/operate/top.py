@@ -17,7 +17,7 @@ from hub.cli.console.interactive import keyboard, read_key, until_interrupted
 from hub.ui import formatting
 from store import Connection, Row, Store
 from store.clock import MINUTE
-from store.hooks import hook_health
+from store.hook_state import hook_health
 from store.hooks.hook_targets import name_of
 from store.monitoring import minute_counters, stats
 from store.monitoring.minute_counters import PeriodCounts

@@ -9,8 +9,9 @@ from hub.cli.traffic import hook_place
 from store import Connection, Row, Store
 from store.crypto import ed25519
 from store.delivery import attempts
-from store.hooks import hook_health, signing_keys
+from store.hook_state import hook_health
 from store.hooks import hooks as kept
+from store.hooks import signing_keys
 from store.hooks.hook_targets import name_of, target_of
 from store.ordering import operations
 from store.pull import consumers

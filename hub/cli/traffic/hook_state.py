@@ -16,7 +16,8 @@ from hub.cli.traffic.hook import HOOK_ID, find
 from hub.ingest import hook_events
 from store import Connection, Row, Store
 from store.errors import Conflict
-from store.hooks import hook_health, hook_pauses, hook_silences, hooks
+from store.hook_state import hook_health, hook_pauses, hook_silences
+from store.hooks import hooks
 
 
 @command(examples=["tocsin hook enable 1"])

@@ -18,9 +18,9 @@ from hub.ui.view_context import ViewContext
 from store.delivery import event_counts
 from store.delivery.event_counts import LOOKED, EventCount
 from store.errors import Missing
-from store.hooks import hook_list
+from store.hook_state import hook_list
+from store.hook_state.hook_list import HookFilter
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
-from store.hooks.hook_list import HookFilter
 
 ui = Section("Catalogue", "/catalogue", second=True)
 

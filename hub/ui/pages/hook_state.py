@@ -7,7 +7,7 @@ from hub.ui import quiet_times
 from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
-from store.hooks import hook_health, hook_pauses, hook_silences
+from store.hook_state import hook_health, hook_pauses, hook_silences
 
 ui = Section()
 

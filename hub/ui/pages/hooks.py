@@ -9,9 +9,9 @@ from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store.errors import Missing
-from store.hooks import hook_health, hook_list
+from store.hook_state import hook_health, hook_list
+from store.hook_state.hook_list import HookFilter
 from store.hooks.event_names import PLATFORM_EVENTS
-from store.hooks.hook_list import HookFilter
 
 ui = Section("Hooks", "/hooks")
 

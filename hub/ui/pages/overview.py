@@ -10,7 +10,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.alerts import problems
 from store.clock import MINUTE, SECOND
-from store.hooks import hook_health
+from store.hook_state import hook_health
 from store.monitoring import backlog as backlogs
 from store.monitoring import minute_counters
 from store.monitoring.minute_counters import PeriodCounts

@@ -23,7 +23,7 @@ from store.database.list_order import Matches
 from store.delivery import attempt_feed
 from store.delivery.attempt_filter import AttemptFilter
 from store.errors import Missing
-from store.hooks import hook_health
+from store.hook_state import hook_health
 from store.mail import outbox
 
 ui = Section("Problems", "/problems")

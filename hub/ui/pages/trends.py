@@ -13,8 +13,8 @@ from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.trends.summary import summary
 from hub.ui.view_context import ViewContext
 from store.errors import Missing
-from store.hooks import hook_list, hook_silences
-from store.hooks.hook_list import HookFilter
+from store.hook_state import hook_list, hook_silences
+from store.hook_state.hook_list import HookFilter
 from store.monitoring import name_search
 
 ui = Section()

@@ -12,7 +12,8 @@ from store import Connection, open_store
 from store.database import uuid7
 from store.delivery import events
 from store.delivery.incoming import IncomingEvent
-from store.hooks import hook_pauses, hook_targets, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hook_targets, hooks
 from store.hooks.hook_targets import HookTarget
 from tests.benchmarks.events.ingest import CONNECTIONS
 from tests.benchmarks.harness import apart, world

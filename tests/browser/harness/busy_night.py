@@ -14,7 +14,8 @@ from dashboard_guests import DashboardServer
 from store import Connection, Store
 from store.clock import DAY, HOUR, SECOND
 from store.database import body_codec
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 
 EVENTS, FANOUT, HOOKS = 30_000, 10, 30
 NAMES = ("workflow_run", "check_run", "status")

@@ -13,7 +13,8 @@ from store.alerts import alerts, problems, trouble
 from store.alerts.alerts import NewAlert
 from store.alerts.rules import KEY_BLOCKED
 from store.clock import MovableClock
-from store.hooks import hook_pauses, hook_silences, hooks
+from store.hook_state import hook_pauses, hook_silences
+from store.hooks import hooks
 from store.hooks.hook_targets import organization
 
 

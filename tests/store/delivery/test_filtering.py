@@ -22,7 +22,8 @@ from store.errors import Invalid
 from store.filters import payload_filter
 from store.filters.cel_expression import CelExpression
 from store.filters.document import EventDocument
-from store.hooks import hook_health, hooks
+from store.hook_state import hook_health
+from store.hooks import hooks
 from store.monitoring import minute_counters
 from store.ordering.delivery_states import FILTERED, WAITING
 

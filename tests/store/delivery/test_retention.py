@@ -20,7 +20,8 @@ from store.delivery import (
     retention,
 )
 from store.delivery.outcomes.attempt_outcomes import record
-from store.hooks import hook_silences, hook_subscriptions, hooks
+from store.hook_state import hook_silences
+from store.hooks import hook_subscriptions, hooks
 from store.mail import subscriptions
 from store.ordering.delivery_states import DEAD, WAITING
 from store.repositories import repository_removal

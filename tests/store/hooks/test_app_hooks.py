@@ -34,10 +34,11 @@ from store.delivery.replays import replay_deliveries, replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Conflict, Invalid
 from store.formats.installed import with_installation
-from store.hooks import hook_list, hook_targets, hooks
+from store.hook_state import hook_list
+from store.hook_state.hook_list import HookFilter
+from store.hooks import hook_targets, hooks
 from store.hooks.app_events import PERMISSIONS
 from store.hooks.event_names import FITTING, UNASKED_EVENTS
-from store.hooks.hook_list import HookFilter
 from store.ordering.delivery_states import BEHIND, DEAD, FILTERED, WAITING
 from store.registry import account_removal, app_removal
 from store.repositories import repositories

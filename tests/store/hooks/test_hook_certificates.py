@@ -9,7 +9,8 @@ from store import Row
 from store.clock import SECOND
 from store.endpoint_access.secret_parts import MASK
 from store.errors import Invalid
-from store.hooks import hook_certificates, hook_pauses, hooks, option_secrets
+from store.hook_state import hook_pauses
+from store.hooks import hook_certificates, hooks, option_secrets
 
 CA = Authority()
 

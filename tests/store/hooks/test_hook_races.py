@@ -14,7 +14,8 @@ from store.clock import DAY, MINUTE
 from store.delivery import hook_removal
 from store.delivery.outcomes import attempt_outcomes
 from store.errors import Missing
-from store.hooks import hook_pauses, hooks, signing_keys
+from store.hook_state import hook_pauses
+from store.hooks import hooks, signing_keys
 from store.ordering.delivery_states import DEAD
 
 NEW = "https://receiver.example/new"

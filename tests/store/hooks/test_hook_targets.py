@@ -13,9 +13,10 @@ from store.delivery import events
 from store.delivery.replays import replay_runs, replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid
-from store.hooks import hook_list, hook_targets, hooks
+from store.hook_state import hook_list
+from store.hook_state.hook_list import HookFilter
+from store.hooks import hook_targets, hooks
 from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, WILDCARD
-from store.hooks.hook_list import HookFilter
 from store.hooks.hook_targets import SYSTEM, HookTarget
 from store.ordering.delivery_states import DEAD, DELIVERED
 from store.registry import account_removal

@@ -16,7 +16,8 @@ from store.delivery import attempt_feed, deliveries
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
 from store.delivery.outcomes import attempt_outcomes
-from store.hooks import hook_health, hook_pauses, hook_targets, hooks
+from store.hook_state import hook_health, hook_pauses
+from store.hooks import hook_targets, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats
 from store.monitoring.stats import LATE

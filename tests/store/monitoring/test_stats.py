@@ -11,7 +11,8 @@ from store.clock import SECOND
 from store.database import migrations
 from store.delivery import hook_removal, leases
 from store.delivery.outcomes import attempt_outcomes
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.monitoring import stats

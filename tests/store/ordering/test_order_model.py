@@ -30,7 +30,8 @@ from store.delivery.outcomes.attempt_outcomes import record
 from store.delivery.replays import replay_deliveries
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 from store.ordering import followers, operations
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, WAITING
 

@@ -9,7 +9,7 @@ from worker_harness import Gate, Post, WorkerHarness, said, settle
 from store import Connection
 from store.clock import HOUR
 from store.delivery import hook_removal, leases, outbox
-from store.hooks import hook_pauses
+from store.hook_state import hook_pauses
 from worker.endpoint_access.handshake import read_consent
 from worker.http.answer import ExchangeResult
 

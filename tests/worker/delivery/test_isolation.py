@@ -13,7 +13,7 @@ from worker_harness import Gate, Post, WorkerHarness, said, settle
 
 from store.clock import SECOND
 from store.delivery import events
-from store.hooks import hook_pauses
+from store.hook_state import hook_pauses
 from worker.delivery import target_cache
 from worker.delivery.lane import FIRST_WINDOW, Lane
 from worker.http.answer import ExchangeResult

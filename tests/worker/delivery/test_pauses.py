@@ -3,7 +3,8 @@
 from waiting import until
 from worker_harness import Gate, WorkerHarness, settle
 
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 
 
 def pause(harness: WorkerHarness, hook_id: int) -> None:

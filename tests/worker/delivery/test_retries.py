@@ -9,7 +9,8 @@ from worker_harness import Gate, Post, WorkerHarness, said
 from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, delivery_queries, hook_removal, outbox
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 from store.jobs import jobs
 from worker.http.answer import ExchangeResult
 

@@ -21,7 +21,8 @@ from store.errors import Invalid
 from store.formats.chat import CHATS, render
 from store.formats.event_view import EventView
 from store.formats.summary import summary
-from store.hooks import hook_pauses, hook_silences, hooks
+from store.hook_state import hook_pauses, hook_silences
+from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
 from store.ordering import stalled_keys
 from store.ordering.delivery_states import DEAD

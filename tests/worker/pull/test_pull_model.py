@@ -19,7 +19,8 @@ from thoroughness import often
 from store import Connection, Row, Store
 from store.clock import MovableClock
 from store.delivery import deliveries, leases
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
 from store.pull.pull_leases import StaleLeases

@@ -8,7 +8,8 @@ from assertions import BASE, assert_error, attempted, bodies, by_id, links, wait
 
 from store import Store
 from store.clock import DAY, MovableClock, iso
-from store.hooks import hook_pauses, hook_secrets, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hook_secrets, hooks
 from store.repositories import repositories
 
 HOOKS = "/repos/octo/hello/hooks"

@@ -15,7 +15,8 @@ from store.accounts import accounts, tokens
 from store.clock import SECOND, MovableClock
 from store.delivery import attempts, delivery_queries
 from store.errors import Conflict
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 from store.pull import consumers
 from worker.signing.sign import verify_hub, verify_standard
 

@@ -15,7 +15,8 @@ from hub.app import create_app
 from hub.cli.http_server.server import bind, serving, url_of
 from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 from store.pull.fetching import Fetch, FetchedDelivery
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings

@@ -19,7 +19,8 @@ from store.delivery.outcomes import attempt_outcomes
 from store.delivery.outcomes.outcome import Outcome
 from store.delivery.replays import replay_deliveries
 from store.errors import Busy
-from store.hooks import hook_pauses, hook_secrets, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hook_secrets, hooks
 from store.ordering.delivery_states import WAITING
 
 pytestmark = pytest.mark.usefixtures("url")

@@ -25,7 +25,8 @@ from store.delivery import attempt_feed, deliveries, leases
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.outcomes import attempt_outcomes
 from store.delivery.outcomes.outcome import Outcome
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}

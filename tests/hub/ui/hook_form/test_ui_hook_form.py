@@ -16,7 +16,8 @@ from waiting import until
 from store import Row, Store
 from store.audit import audit_log
 from store.clock import MovableClock
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 
 URL = "https://receiver.example/new"
 NEW = {

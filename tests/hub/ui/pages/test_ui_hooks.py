@@ -15,7 +15,8 @@ from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
 from store.delivery import events, filtering, hook_removal
 from store.delivery.incoming import IncomingEvent
-from store.hooks import hook_pauses, hook_secrets, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hook_secrets, hooks
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from store.alerts import alerts, problems, trouble
 from store.alerts.alerts import NewAlert
 from store.alerts.rules import BACKLOG_HIGH, KEY_BLOCKED
 from store.clock import MovableClock
-from store.hooks import hook_pauses, hooks
+from store.hook_state import hook_pauses
+from store.hooks import hooks
 
 
 @pytest.fixture

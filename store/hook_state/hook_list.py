@@ -10,7 +10,8 @@ from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.database.list_order import Matches, SortOrder, matches_of
 from store.database.patterns import containing
-from store.hooks import hook_health, hook_targets, hooks
+from store.hook_state import hook_health
+from store.hooks import hook_targets, hooks
 from store.hooks.app_events import PERMISSIONS
 from store.hooks.event_names import FITTING, WILDCARD
 from store.hooks.hook_targets import NAMED

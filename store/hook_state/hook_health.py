@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array
-from store.hooks import hook_silences
+from store.hook_state import hook_silences
 from store.hooks.hook_targets import NAMED, NAMES
 from store.monitoring import name_search
 

@@ -8,8 +8,9 @@ from store.clock import SECOND
 from store.delivery import deliveries, hook_removal
 from store.delivery.outcomes.attempt_outcomes import record
 from store.errors import Missing
-from store.hooks import hook_list, hook_pauses, hooks
-from store.hooks.hook_list import HookFilter
+from store.hook_state import hook_list, hook_pauses
+from store.hook_state.hook_list import HookFilter
+from store.hooks import hooks
 from store.monitoring import stats
 
 
