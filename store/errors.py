@@ -114,4 +114,6 @@ def from_os_error(said: str, error: OSError) -> StoreError:
     reason = error.strerror or str(error)
     if error.errno in (errno.EACCES, errno.EPERM) and os.geteuid() != 0:
         reason = f"{reason}: {_RIGHTS}"
+    elif error.errno == errno.EADDRINUSE:
+        reason = f"{reason}: stop what uses it, or choose another one"
     return _KINDS.get(error.errno or 0, Unusable)(f"{said}: {reason}")

@@ -52,7 +52,7 @@ def _check_name(name: str) -> None:
         raise ValueError(f"{name[:100]!a} is not a name of a header (RFC 9110)")
     lowered = name.lower()
     if lowered in DENIED or lowered.startswith(DENIED_PREFIXES):
-        raise ValueError(f"the header {name} is not allowed, because others determine it")
+        raise ValueError(f"the header {name} is not allowed: the hub or the connection sets it")
 
 
 def size(headers: dict[str, str]) -> int:

@@ -88,7 +88,10 @@ class MailSettings(SettingsPart):
         # All commands read the settings, and few settings have an address.
         from store.accounts.email_address import normalize
 
-        return normalize(value)
+        try:
+            return normalize(value)
+        except ValueError as error:
+            raise ValueError(f"{value!r} is not an address: {error}") from None
 
     @model_validator(mode="after")
     def _server_is_complete(self) -> Self:

@@ -51,7 +51,7 @@ def parse_pattern(topic: str) -> TopicPattern:
     """
     found = TOPIC.fullmatch(topic)
     if found is None or not all(NAME.fullmatch(part) for part in found.groups()[:2]):
-        raise Invalid(f"{topic[:200]!r} is no topic: owner/repo/events/event, with * for anything")
+        raise Invalid(f"{topic[:200]!r} is no topic: write owner/repo/events/event, with * for any")
     owner, repo, event = found.groups()
     if event != WILDCARD and event not in EVENTS:
         known = ", ".join(sorted(EVENTS))

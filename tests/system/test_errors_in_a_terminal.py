@@ -106,7 +106,7 @@ FRESH = [
     ("load none.yaml", exits.MISSING, "cannot read none.yaml: No such file or directory"),
     ("restore none.db", exits.MISSING, "there is no backup none.db"),
 ]
-SCOPES = "'nonsense' is no scope: admin:business, admin:enterprise, "
+SCOPES = "'nonsense' is no scope; the scopes are admin:business, admin:enterprise, "
 INSTALLED = [
     ("token create ada --scope nonsense", exits.USAGE, SCOPES),
     ("token add ada --scope nonsense", exits.USAGE, "repo_deployment"),
@@ -147,7 +147,7 @@ def test_a_port_in_use_and_a_second_worker_are_refused(tocsin, tmp_path):
     other = {"TOCSIN_DATA_DIR": str(tmp_path / "other")}
     for words in (["serve", "--port", port], ["listen", "--port", port]):
         said = lines(tocsin(*words, **other), exits.CONFLICT)[-1]
-        assert said.endswith(f"cannot listen on 127.0.0.1 port {port}: Address already in use")
+        assert f"cannot listen on 127.0.0.1 port {port}: Address already in use: stop" in said
     said = lines(tocsin("serve", "--port", "0"), exits.CONFLICT)[-1]
     assert "another worker is running" in said
     first.type(INTERRUPT)

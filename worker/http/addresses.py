@@ -111,7 +111,10 @@ class AddressRule:
     """
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
-        self.allowed: list[Network] = [ip_network(network) for network in allowed]
+        try:
+            self.allowed: list[Network] = [ip_network(network) for network in allowed]
+        except ValueError as error:
+            raise ValueError(f"{NETWORKS_SETTING}: {error}") from None
 
     def judge(self, text: str, host: str | None = None) -> None:
         """Raise Refused unless `text` is a global unicast address or in an allowed network."""

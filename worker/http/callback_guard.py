@@ -59,4 +59,4 @@ def _usable() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise Unusable(f"allow_networks or callback_ports: {error}") from error
+        raise Unusable(str(error)) from error

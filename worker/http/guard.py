@@ -120,7 +120,10 @@ def _ranges(ports: str) -> list[tuple[int, int]]:
     found = []
     for part in ports.split(","):
         first, dash, last = part.strip().partition("-")
-        found.append((int(first), int(last if dash else first)))
+        try:
+            found.append((int(first), int(last if dash else first)))
+        except ValueError:
+            found.append((0, 0))
         if not 0 < found[-1][0] <= found[-1][1] <= 65535:
-            raise ValueError(f"not a range of ports: {part!r}")
+            raise ValueError(f"{PORTS_SETTING}: {part!r} is not a port, and not a range of ports")
     return found

@@ -20,11 +20,11 @@ from store.errors import Invalid
               help="The account that will own the app.")  # fmt: skip
 @options.configured
 def manifest(configuration: Configuration, file: IO[str], owner: str) -> None:
-    """Print a code with which a program makes the app of a manifest.
+    """Print a code. With it, a program makes the app that a manifest describes.
 
     FILE is JSON with `name`, `url`, `default_permissions`, `default_events` and
-    `hook_attributes`; - is standard input. The code is valid once, for an hour: for POST
-    /app-manifests/CODE/conversions.
+    `hook_attributes`; - is standard input. The program sends the code to POST
+    /app-manifests/CODE/conversions. It can be used once, within an hour.
     """
     try:
         wanted = json.load(file)

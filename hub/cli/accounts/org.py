@@ -69,7 +69,7 @@ def show(store: Store, login: str, as_json: bool) -> None:
 @org.command(examples=["tocsin org add tower --name 'The Bell Tower'"])
 @click.argument("login")
 @click.option("--name", help="Full name.")
-@click.option("--email", help="E-mail address.")
+@click.option("--email", help="Email address.")
 @options.with_store
 def add(store: Store, login: str, name: str | None, email: str | None) -> None:
     """Create the organization LOGIN."""
@@ -80,7 +80,7 @@ def add(store: Store, login: str, name: str | None, email: str | None) -> None:
 @org.command(examples=["tocsin org edit tower --name 'The Old Bell Tower'"])
 @click.argument("login", shell_complete=suggestions.logins)
 @click.option("--name", help="Full name.")
-@click.option("--email", help="E-mail address.")
+@click.option("--email", help="Email address.")
 @click.option("--description", help="A description of it.")
 @options.with_store
 def edit(

@@ -38,9 +38,7 @@ def join(configuration: Configuration, organization: str, login: str, role: str)
 
 
 def _join(db: Connection, settings: Settings, organization: str, login: str, role: str) -> None:
-    group, joining = lookups.account(db, organization), lookups.account(db, login)
-    if group["kind"] != "Organization":
-        raise lookups.missing(f"organization {organization!r}", "org list")
+    group, joining = lookups.organization(db, organization), lookups.account(db, login)
     if joining["kind"] != "User":
         raise Invalid(f"{login!r} is an organization: only users can be members")
     report_expired(db, settings)

@@ -32,7 +32,7 @@ def token() -> None:
               " for itself.")  # fmt: skip
 @click.option(
     "--fingerprint",
-    help="Tell apart several tokens of one application and user; not for an installation.",
+    help="A name that tells apart tokens of one application and user; not for an installation.",
 )
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
               help="A scope, such as repo or admin:repo_hook; repeatable. Not for an"
@@ -95,7 +95,9 @@ def add(
 
     unknown = sorted(set(scopes) - tokens.SCOPES)
     if unknown:
-        raise Invalid(f"{unknown[0]!r} is no scope: {', '.join(sorted(tokens.SCOPES))}")
+        raise Invalid(
+            f"{unknown[0]!r} is no scope; the scopes are {', '.join(sorted(tokens.SCOPES))}"
+        )
     # Only the value goes to standard output, so that a script can read it.
     value, row = store.do(make)
     click.echo(value)

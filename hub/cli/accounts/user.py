@@ -26,7 +26,7 @@ OF_ORGANIZATIONS = ("members", "teams")
         ),
         "one-time": (
             "accounts.user_login:one_time_password",
-            "Ask for a one-time password beside the password of a user.",
+            "Require a one-time password beside the password of a user.",
         ),
     },
 )
@@ -79,7 +79,7 @@ def _details(db: Connection, login: str) -> dict[str, object]:
 @user.command(examples=["tocsin user add ada --name Ada --email ada@tower.example"])
 @click.argument("login")
 @click.option("--name", help="Full name.")
-@click.option("--email", help="E-mail address.")
+@click.option("--email", help="Email address. It counts as verified.")
 @click.option(
     "--site-admin",
     is_flag=True,
@@ -95,7 +95,7 @@ def add(store: Store, login: str, name: str | None, email: str | None, site_admi
 @user.command(examples=["tocsin user edit ada --site-admin"])
 @click.argument("login", shell_complete=suggestions.logins)
 @click.option("--name", help="Full name.")
-@click.option("--email", help="E-mail address.")
+@click.option("--email", help="Email address. It counts as verified.")
 @click.option("--site-admin/--no-site-admin", default=None, help="Allow everything everywhere.")
 @options.with_store
 def edit(

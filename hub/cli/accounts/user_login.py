@@ -35,13 +35,13 @@ def password(store: Store, login: str, remove: bool) -> None:
 
 @command("one-time", examples=["tocsin user one-time ada"])
 @click.argument("login", shell_complete=suggestions.logins)
-@click.option("--remove", is_flag=True, help="Stop asking for one-time passwords.")
+@click.option("--remove", is_flag=True, help="Require no one-time password any more.")
 @options.with_store
 def one_time_password(store: Store, login: str, remove: bool) -> None:
-    """Ask for a one-time password beside the password of a user.
+    """Require a one-time password beside the password of a user.
 
     The otpauth:// URI for the user's authenticator is printed only this once. If you run the
-    command again, it makes another secret.
+    command again, it makes another secret, and the former one is not accepted any more.
     """
 
     def end(db: Connection) -> bool:

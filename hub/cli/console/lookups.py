@@ -21,9 +21,9 @@ def missing(what: str, listing: str) -> Missing:
 
 def user(db: Connection, login: str) -> Row:
     """Return the user with this login. Raises Missing if there is none."""
-    found = account(db, login)
-    if found["kind"] != "User":
-        raise Missing(f"{login!r} is no user: `tocsin user list` lists them")
+    found = accounts.by_login(db, login)
+    if found is None or found["kind"] != "User":
+        raise missing(f"user {login!r}", "user list")
     return found
 
 
@@ -31,7 +31,9 @@ def account(db: Connection, login: str) -> Row:
     """Return the account with this login. Raises Missing if there is none."""
     found = accounts.by_login(db, login)
     if found is None:
-        raise Missing(f"there is no account {login!r}: `tocsin user add` makes one")
+        raise Missing(
+            f"there is no account {login!r}: `tocsin user list` and `tocsin org list` list them"
+        )
     return found
 
 

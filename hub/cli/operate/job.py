@@ -107,7 +107,7 @@ def run_now(store: Store, settings: Settings, name: str) -> Row:
     """
     known = {one.name: one for one in table_of(store, settings)}
     if name not in known:
-        raise Missing(f"there is no job {name!r}: {', '.join(sorted(known))}")
+        raise Missing(f"there is no job {name!r}; the jobs are {', '.join(sorted(known))}")
     asked_at = store.do(ask, list(known.values()), name)
     while not _is_over(row := store.look(kept.get, name), asked_at):
         if no_worker_runs(store):

@@ -43,8 +43,8 @@ RETRIES = [0, 2, 4, 8, 16, 32, 60, 60, 60, 60]
 def demo(once: bool) -> None:
     """Run a demonstration: a subscription, events, signed deliveries. It leaves nothing behind.
 
-    In a terminal it stays open: keys send events, and break and repair the receiver. The exit code
-    is 0 if each of the first deliveries arrived with valid signatures.
+    In a terminal it stays open: press keys to send events, and to break and repair the receiver.
+    The exit code is 0 if each of the first deliveries arrived with valid signatures.
     """
     logs.set_up("warning", "human")
     stays = not once and sys.stdin.isatty() and sys.stdout.isatty()

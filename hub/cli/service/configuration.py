@@ -154,12 +154,12 @@ def _explained(error: ValidationError, origins: Mapping[str, str]) -> Iterator[s
         place = ".".join(str(part) for part in problem["loc"]) or name
         origin = origins.get(name, "default")
         if not problem["loc"]:
-            yield _about_several(_message(problem, secret=True), origins)
+            yield _about_several(explanation(problem, secret=True), origins)
             continue
         if problem["type"] == "extra_forbidden":
             yield f"{place}: there is no such setting (from {origin})"
         else:
-            yield f"{place}: {_message(problem, secret=name in SECRETS)} (from {origin})"
+            yield f"{place}: {explanation(problem, secret=name in SECRETS)} (from {origin})"
 
 
 def _about_several(message: str, origins: Mapping[str, str]) -> str:
@@ -169,12 +169,15 @@ def _about_several(message: str, origins: Mapping[str, str]) -> str:
     return f"{message} ({', '.join(sources)})" if sources else message
 
 
-def _message(problem: Mapping[str, Any], *, secret: bool) -> str:
+def explanation(problem: Mapping[str, Any], *, secret: bool) -> str:
+    """Return what is wrong with a value. The text has the value, unless that is secret or large."""
     value = None if secret else problem["input"]
     if isinstance(value, str):
         value = redact_url(value)
-    shown = f", not {value!r}" if isinstance(value, str | int | float) else ""
-    return f"{problem['msg'].removeprefix('Value error, ')}{shown}"
+    message: str = problem["msg"].removeprefix("Value error, ")
+    if not isinstance(value, str | int | float) or repr(value) in message:
+        return message
+    return f"{message}, not {value!r}"
 
 
 @dataclass(frozen=True, slots=True)

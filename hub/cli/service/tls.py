@@ -56,14 +56,18 @@ def load(settings: HubSettings) -> ssl.SSLContext:
     certificate, key = settings.tls_certificate, settings.tls_key or settings.tls_certificate
     assert certificate is not None, "the caller checks this"
     assert key is not None
-    for path in (certificate, key):
+    for setting, path in (("tls_certificate", certificate), ("tls_key", key)):
         if path.is_fifo():
             # OpenSSL opens it itself, and would wait for a writer.
-            raise Unusable(f"cannot read {path}: it is a pipe")
-        _read(path)
+            raise Unusable(f"{setting}: cannot read {path}: it is a pipe")
+        _read(setting, path)
     password = None
     if settings.tls_key_password is not None:
-        password = _read(settings.tls_key_password).decode("utf-8", "replace").rstrip("\r\n")
+        password = (
+            _read("tls_key_password", settings.tls_key_password)
+            .decode("utf-8", "replace")
+            .rstrip("\r\n")
+        )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers(CIPHERS)
@@ -76,11 +80,11 @@ def load(settings: HubSettings) -> ssl.SSLContext:
     return context
 
 
-def _read(path: Path) -> bytes:
+def _read(setting: str, path: Path) -> bytes:
     try:
         return read_file(path)
     except OSError as error:
-        raise from_os_error(f"cannot read {path}", error) from None
+        raise from_os_error(f"{setting}: cannot read {path}", error) from None
 
 
 def _asked(password: str | None) -> str:
@@ -118,7 +122,7 @@ def leaf_of(path: Path) -> LeafCertificate:
     from cryptography import x509
 
     try:
-        found = x509.load_pem_x509_certificates(_read(path))[0]
+        found = x509.load_pem_x509_certificates(_read("tls_certificate", path))[0]
     except ValueError as error:
         raise Unusable(f"there is no certificate in {path}: {error}") from None
     moments = [

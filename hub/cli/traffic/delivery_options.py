@@ -7,6 +7,7 @@ import click
 import orjson
 from pydantic import ValidationError
 
+from hub.cli.service.configuration import explanation
 from hub.cli.traffic import endpoint_options
 from store import Row
 from store.errors import Invalid
@@ -14,6 +15,7 @@ from store.formats.formats import FORMATS
 from store.hooks import batch_options
 from store.hooks.hook_options import DeliveryOptions
 
+ORDERINGS = ("none", "hook", "repository")
 OPTIONS = (
     click.option("--timeout", metavar="SECONDS", help="Timeout of a whole attempt."),
     click.option(
@@ -92,6 +94,14 @@ OPTIONS = (
 """The delivery options, which are named like the members of DeliveryOptions."""
 
 
+def _ordering(text: str) -> Any:
+    if text.startswith("/"):
+        return {"path": text}
+    if text not in ORDERINGS:
+        raise Invalid(f"ordering: use {', '.join(ORDERINGS)} or a path, such as /a/b, not {text!r}")
+    return text
+
+
 def _filter(text: str) -> Any:
     try:
         return orjson.loads(text)
@@ -105,7 +115,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "filter": _filter,
     "headers": endpoint_options.read_headers,
     "batch": batch_options.parse,
-    "ordering": lambda text: {"path": text} if text.startswith("/") else text,
+    "ordering": _ordering,
 }
 """The parsers of the options that are not plain text."""
 
@@ -148,17 +158,15 @@ def merged(before: Row, changes: dict[str, Any]) -> Row:
 def _is_about_the_value(problem: Any) -> bool:
     """Return whether a problem is about the option's value.
 
-    For an ordering, pydantic also reports that a name is no path, or that a path is no name.
+    For an ordering by a path, pydantic also reports that it is none of the names.
     """
-    if problem["loc"][0] != "ordering":
-        return True
-    return problem["type"] != "model_type" and not isinstance(problem["input"], dict)
+    return problem["loc"][0] != "ordering" or not isinstance(problem["input"], dict)
 
 
 def _said(problem: Any) -> str:
     name, *rest = problem["loc"]
-    if name in endpoint_options.NAMES:
-        return f"{name}: {problem['msg']}"  # the input may be secret
     where = f"{name}, number {rest[0] + 1}" if name == "retries" and rest else str(name)
     where = f"{name}, {rest[0]}" if name == "batch" and rest else where
-    return f"{where}: {problem['msg']}, not {problem['input']!r}"
+    if problem["type"] == "extra_forbidden":
+        return f"{where}: there is no such member"
+    return f"{where}: {explanation(problem, secret=name in endpoint_options.NAMES)}"

@@ -14,14 +14,14 @@ from store.hooks.hook_targets import SYSTEM, HookTarget
 def around(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options --org and --system, which name a target around repositories."""
     command = click.option(
-        "--system", is_flag=True, help="The whole installation instead of a repository."
+        "--system", is_flag=True, help="The whole installation, and not a repository."
     )(command)
     return click.option(
         "--org",
         "organization",
         metavar="ORG",
         shell_complete=suggestions.logins,
-        help="An organization instead of a repository.",
+        help="This organization, and not a repository.",
     )(command)
 
 

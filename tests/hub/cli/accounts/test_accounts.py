@@ -123,7 +123,7 @@ def test_token_permissions(run, store: Store):
     fine = ("token", "add", "ada", "--kind", "fine_grained")
     assert "level" in run(*fine, "--permission", "hooks=x", code=2).stderr
     refused = run("token", "add", "ada", "--scope", "nil", code=2).stderr
-    assert "'nil' is no scope: admin:business, " in refused
+    assert "'nil' is no scope; the scopes are admin:business, " in refused
     run("token", "add", "ada", "--expires", "soon", code=2)
     run("token", "add", "eve", code=4)
 

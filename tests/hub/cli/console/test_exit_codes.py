@@ -203,7 +203,10 @@ def test_an_unwritable_disk_has_its_exit_code(directory, mode, size, said):
 def test_a_port_in_use_is_a_conflict(run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = f"Error: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
+        said = (
+            f"Error: cannot listen on 127.0.0.1 port {port}: Address already in use:"
+            " stop what uses it, or choose another one\n"
+        )
         assert run("listen", "--port", port, code=exits.CONFLICT).stderr == said
         code, shown = serve("--port", str(port))
         assert code == exits.CONFLICT

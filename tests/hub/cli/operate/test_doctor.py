@@ -154,7 +154,7 @@ def test_links_that_lead_nowhere_are_named(examine, well, monkeypatch):
             },
             "mail_password_file: cannot read {}: ",
         ),
-        ({"tls_certificate": "{}"}, "cannot read {}: "),
+        ({"tls_certificate": "{}"}, "tls_certificate: cannot read {}: "),
     ],
 )
 @pytest.mark.parametrize("reason", ["No such file or directory", "it is a pipe"])

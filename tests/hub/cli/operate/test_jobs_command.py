@@ -89,7 +89,7 @@ def test_a_failed_job_is_reported(run, listed, store: Store, monkeypatch: pytest
 
 def test_an_unknown_job_is_reported(run, store: Store):
     said = run("job", "run", "nothing", code=4)
-    assert "there is no job 'nothing': " in said.stderr
+    assert "there is no job 'nothing'; the jobs are " in said.stderr
     assert "expire, " in said.stderr
 
 

@@ -181,7 +181,7 @@ def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("port =", "is not TOML"),
         ("require_user_agent = false\ntimeout = -1", "timeout: Input should be greater than 0"),
         ("require_user_agent = false\nallow_networks = ['x']", "'x' does not appear to be"),
-        ("require_user_agent = false\ncallback_ports = 'x'", "allow_networks or callback_ports"),
+        ("require_user_agent = false\ncallback_ports = 'x'", "callback_ports: 'x' is not a port"),
         (
             "require_user_agent = false\nmail_host = 'localhost'\nmail_from = 't@forge.example'",
             "mail_host needs the extra mail",

@@ -188,7 +188,7 @@ def test_a_file_for_the_next_start_is_looked_for_at_a_reload(manager, issued):
     assert "stay as they were" not in reloaded(manager)
     manager.signal(signal.SIGTERM)
     _, said = manager.ended()
-    assert f"a restart would fail: cannot read {issued.folder}/absent.pem" in said
+    assert f"a restart would fail: tls_certificate: cannot read {issued.folder}/absent.pem" in said
 
 
 def test_an_encrypted_key_is_opened_with_the_password(manager, issued):
@@ -221,9 +221,15 @@ def test_certificate_and_key_can_be_in_one_file(issued):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda f: (f / "one.crt").unlink(), r"cannot read .*one\.crt: No such file"),
-        (lambda f: (f / "one.key").unlink(), r"cannot read .*one\.key: No such file"),
-        (lambda f: (f / "pipe").replace(f / "one.key"), r"cannot read .*one\.key: it is a pipe"),
+        (
+            lambda f: (f / "one.crt").unlink(),
+            r"tls_certificate: cannot read .*one\.crt: No such file",
+        ),
+        (lambda f: (f / "one.key").unlink(), r"tls_key: cannot read .*one\.key: No such file"),
+        (
+            lambda f: (f / "pipe").replace(f / "one.key"),
+            r"tls_key: cannot read .*one\.key: it is a pipe",
+        ),
         (lambda f: (f / "one.crt").write_text("x"), r"no certificate in .*one\.crt, or no key"),
         (lambda f: (f / "one.key").write_text("x"), r"PEM format in .*, or no key in .*one\.key"),
         (lambda f: (f / "two.key").replace(f / "one.key"), r"one\.key does not match the cert"),
@@ -247,7 +253,7 @@ def test_an_unusable_key_stops_the_start(manager, issued):
     manager.start()
     code, said = manager.ended()
     assert code == 4
-    assert said.splitlines()[-1].startswith("Error: cannot read ")
+    assert said.splitlines()[-1].startswith("Error: tls_key: cannot read ")
     assert "Traceback" not in said
 
 

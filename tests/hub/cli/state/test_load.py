@@ -168,7 +168,7 @@ def test_one_failure_undoes_all(load, listed, store: Store):
     refused = load("users: [{login: ada}]\nrepositories: [{name: eve/x}]", code=2)
     assert refused.stderr == (
         "Error: standard input:2: repositories[0]: there is no account 'eve':"
-        " `tocsin user add` makes one\n"
+        " `tocsin user list` and `tocsin org list` list them\n"
     )
     assert store.look(accounts.list_all) == []
 

@@ -117,7 +117,7 @@ def test_a_known_one_is_changed(load, store: Store):
         ("devenv_machines", {"cpus": -1}, "greater than or equal to 0"),
         ("devenv_machines", {"locations": ["Nowhere"]}, "'Nowhere' is none of EastUs"),
         ("devenv_policies", {"repository": "ada/nothing"}, "no repository 'ada/nothing'"),
-        ("devenvs", {"owner": "bob"}, "there is no account 'bob'"),
+        ("devenvs", {"owner": "bob"}, "there is no user 'bob'"),
         ("devenvs", {"name": "a/b"}, "pattern"),
         ("devenvs", {"location": "Nowhere"}, "'Nowhere' is none of"),
     ],

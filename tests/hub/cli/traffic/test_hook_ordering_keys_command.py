@@ -80,8 +80,11 @@ def test_a_hook_is_made_with_an_ordering(run, store: Store, hook_id):
         "on_exhausted": "block",
     }
     for words, said in (
-        (["--ordering", "/a~2"], "ordering: Value error, in a JSON Pointer, ~ is written ~0"),
-        (["--ordering", "queue"], "ordering: Input should be 'none', 'hook' or 'repository'"),
+        (["--ordering", "/a~2"], "ordering: in a JSON Pointer, ~ is written ~0"),
+        (
+            ["--ordering", "queue"],
+            "ordering: use none, hook, repository or a path, such as /a/b, not 'queue'",
+        ),
         (["--on-exhausted", "stop"], "on_exhausted: Input should be 'skip' or 'block'"),
         (["--max-block", "0"], "max_block: Input should be greater than 0"),
     ):

@@ -104,7 +104,7 @@ def test_a_failed_run_is_reported(run, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("topic", ["ada/bell", "ada/bell/events/flood"])
 def test_a_wrong_topic_is_refused(run, topic: str):
     said = run("republish", "--topic", topic, code=2).stderr
-    assert "is no topic: owner/repo/events/event" in said or "check_run, check_suite" in said
+    assert "is no topic: write owner/repo/events/event" in said or "check_run, check_suite" in said
 
 
 @pytest.mark.usefixtures("bells")
