@@ -56,7 +56,7 @@ class DashboardViewer:
     def repositories(self, db: Connection) -> list[int] | None:
         """Return the ids of repositories whose hooks they may see, at most 5,000; None for all.
 
-        Repositories are left out whose owner's single sign-on does not authorise the token. The
+        Repositories are left out whose owner's single sign-on does not authorize the token. The
         token of an OAuth application never gets None, because it may not see all hooks.
         """
         if self.is_unbound:

@@ -5,7 +5,7 @@ from store.database.connection import Connection, Row
 
 # The limit of repositories in a result.
 MOST = 5000
-# Whether the single sign-on of an organization `o`, if it has one, authorises the token.
+# Whether the single sign-on of an organization `o`, if it has one, authorizes the token.
 AUTHORIZED = (
     "(o.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
     " WHERE t.token_id = :token_id AND t.organization_id = o.id))"
@@ -13,7 +13,7 @@ AUTHORIZED = (
 
 
 def refusing(db: Connection, token_id: int | None) -> list[int]:
-    """Return the ids of the organizations whose single sign-on does not authorise the token."""
+    """Return the ids of the organizations whose single sign-on does not authorize the token."""
     rows = db.tuples(
         f"SELECT o.id FROM account o WHERE o.sso = 1 AND NOT {AUTHORIZED} ORDER BY o.id",
         token_id=token_id,
@@ -74,7 +74,7 @@ def repositories(
     """Return id and owner of the repositories that an account administers.
 
     The roles are those in `repositories.role_of`, except a site administrator's. `target_id` limits
-    the result to one owner. Organizations whose single sign-on does not authorise the token are
+    the result to one owner. Organizations whose single sign-on does not authorize the token are
     left out.
     """
     within = "" if target_id is None else " AND r.owner_id = :target_id"

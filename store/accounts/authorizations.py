@@ -150,7 +150,7 @@ def update(
         raise Missing("authorization")
     gone = set(removed)
     kept = [one for one in (before["scopes"] if scopes is None else scopes) if one not in gone]
-    after = {**(texts or {}), "scopes": json.dumps(tokens.normalise([*kept, *added]))}
+    after = {**(texts or {}), "scopes": json.dumps(tokens.normalize([*kept, *added]))}
     _check_change(db, before, before | after)
     stored = {**before, "scopes": json.dumps(before["scopes"])}
     is_changed = upsert.update(db, "token", stored, after)

@@ -12,8 +12,8 @@ MOST = 100
 """The limit of addresses of an account."""
 
 
-def normalised(address: str) -> str:
-    """Normalise an address: its domain in lower case. Raises Invalid if it is not an address."""
+def normalized(address: str) -> str:
+    """Normalize an address: its domain in lower case. Raises Invalid if it is not an address."""
     try:
         return email_address.normalize(address)
     except ValueError as error:
@@ -23,7 +23,7 @@ def normalised(address: str) -> str:
 def _key(address: str) -> str:
     """Return the key that all spellings of an address share."""
     try:
-        return normalised(address).lower()
+        return normalized(address).lower()
     except Invalid:
         return address.lower()
 
@@ -79,7 +79,7 @@ def add(
 
     Raises Invalid, and adds none, if one is not an address or is in use already.
     """
-    wanted = {one.lower(): one for one in map(normalised, addresses)}
+    wanted = {one.lower(): one for one in map(normalized, addresses)}
     _alone(db, account_id)
     has = count(db, account_id)
     if has + len(wanted) > MOST:

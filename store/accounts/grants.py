@@ -152,7 +152,7 @@ def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row
     ):
         held[app_id] += json.loads(scopes)
     for grant in grants:
-        grant["scopes"] = list(tokens.normalise(held[grant["app_id"]]))
+        grant["scopes"] = list(tokens.normalize(held[grant["app_id"]]))
     return grants
 
 

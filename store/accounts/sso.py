@@ -1,11 +1,11 @@
-"""Single sign-on: the organizations that enforce it, and the tokens authorised for them."""
+"""Single sign-on: the organizations that enforce it, and the tokens authorized for them."""
 
 from store.database.connection import Connection
 from store.errors import Invalid
 
 
 def enforce(db: Connection, organization_id: int, enforced: bool) -> None:
-    """Set whether an organization refuses tokens that were not authorised for it."""
+    """Set whether an organization refuses tokens that were not authorized for it."""
     db.execute(
         "UPDATE account SET sso = :sso, updated_at = :now WHERE id = :id AND sso <> :sso",
         sso=int(enforced),
@@ -19,13 +19,13 @@ def enforced(db: Connection, organization_id: int) -> bool:
     return bool(db.value("SELECT sso FROM account WHERE id = :id", id=organization_id))
 
 
-def authorise(db: Connection, token_id: int, organization_id: int) -> bool:
-    """Authorise a token for an organization. Return False if it was authorised already.
+def authorize(db: Connection, token_id: int, organization_id: int) -> bool:
+    """Authorize a token for an organization. Return False if it was authorized already.
 
     Raises Invalid for a token that was made with a password.
     """
     if db.value("SELECT by_password FROM token WHERE id = :id", id=token_id):
-        raise Invalid("a token made with a password cannot be authorised for single sign-on")
+        raise Invalid("a token made with a password cannot be authorized for single sign-on")
     added = db.execute(
         "INSERT INTO token_authorization (token_id, organization_id, created_at)"
         " VALUES (:token_id, :organization_id, :now) ON CONFLICT DO NOTHING",
@@ -37,7 +37,7 @@ def authorise(db: Connection, token_id: int, organization_id: int) -> bool:
 
 
 def permits(db: Connection, organization_id: int, token_id: int) -> bool:
-    """Return whether an organization accepts a token: it is authorised, or need not be."""
+    """Return whether an organization accepts a token: it is authorized, or need not be."""
     refused = db.value(
         "SELECT 1 FROM account a WHERE a.id = :organization_id AND a.sso = 1 AND NOT EXISTS"
         " (SELECT 1 FROM token_authorization t"
@@ -49,7 +49,7 @@ def permits(db: Connection, organization_id: int, token_id: int) -> bool:
 
 
 def organizations(db: Connection, token_id: int) -> list[str]:
-    """Return the logins of the organizations for which a token is authorised."""
+    """Return the logins of the organizations for which a token is authorized."""
     rows = db.tuples(
         "SELECT a.login FROM token_authorization t JOIN account a ON a.id = t.organization_id"
         " WHERE t.token_id = :token_id ORDER BY a.login_key",

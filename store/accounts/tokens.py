@@ -24,7 +24,7 @@ KINDS = {
     "fine_grained": "tsf_",
     "oauth": "tso_",
     "app_user": "tsu_",
-    # Clients recognise these by the prefix that the platform gives them.
+    # Clients recognize these by the prefix that the platform gives them.
     "installation": "ghs_",
 }
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -80,7 +80,7 @@ def included(scope: str) -> frozenset[str]:
     return frozenset([scope]).union(*children)
 
 
-def normalise(scopes: Iterable[str]) -> tuple[str, ...]:
+def normalize(scopes: Iterable[str]) -> tuple[str, ...]:
     """Return the scopes without those that others include. Raises Invalid for an unknown scope."""
     asked = list(dict.fromkeys(scopes))
     for scope in asked:
@@ -174,7 +174,7 @@ def create(
         hash=digest(value),
         last_eight=value[-8:],
         note=note,
-        scopes=json.dumps(normalise(scopes)),
+        scopes=json.dumps(normalize(scopes)),
         permissions=json.dumps(checked(permissions or {})),
         now=db.now,
         expires_at=expires_at,

@@ -19,7 +19,7 @@ class RepositoryViewer:
 
     A token shows private repositories only if `private` is true. `target_id` limits these to one
     owner, and `repositories` to these ids, unless they are None. Repositories of an organization
-    that enforces single sign-on are shown only if the token `token_id` is authorised.
+    that enforces single sign-on are shown only if the token `token_id` is authorized.
     """
 
     account: Row | None

@@ -1,7 +1,7 @@
 """The ordering of hooks: which deliveries of a hook must not overtake each other.
 
 A hook that is or was ordered has a row in `hook_ordering`, and every other hook has none. The row
-has the hook's last sequence number. Its lock serialises the transactions that change the order.
+has the hook's last sequence number. Its lock serializes the transactions that change the order.
 """
 
 import json

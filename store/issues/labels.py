@@ -68,7 +68,7 @@ def create(db: Connection, repo_id: int, name: str) -> Row:
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
     """Create or update the label in a payload. Return its id, or None if it is not valid.
 
-    A renamed label is recognised by the platform's id, which only one label of the repository has.
+    A renamed label is recognized by the platform's id, which only one label of the repository has.
     """
     fields = payload_reader.read_fields(given, FIELDS)
     if not fields.get("name"):

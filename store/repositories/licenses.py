@@ -39,7 +39,7 @@ class LicenseFile:
         if len(self.content) > LARGEST:
             raise Invalid(f"a license file is at most {LARGEST:,} bytes", field="content")
         text = self.content.decode(errors="replace")
-        self.license = recognise(text)
+        self.license = recognize(text)
         markdown = self.path.lower().endswith(MARKDOWN)
         self.html = _rendered(text) if markdown else None
         blob = b"blob %d\0" % len(self.content) + self.content
@@ -53,7 +53,7 @@ def _rendered(text: str) -> str:
     return made
 
 
-def recognise(text: str) -> str:
+def recognize(text: str) -> str:
     """Return the key of the one known license that this text matches, or OTHER."""
     from licenseclassifier import identify_license
 

@@ -95,13 +95,13 @@ def check_clocks(settings: Settings) -> Iterator[Finding]:
             f"the file system of {settings.data_dir} is {apart:+.0f} s from this machine's clock",
             "set the clock of the machine that serves the file system",
         )
-    synchronised = ask_timedatectl()
-    if synchronised is None:
-        synchronised = ask_kernel()
-    if synchronised is False:
+    synchronized = ask_timedatectl()
+    if synchronized is None:
+        synchronized = ask_kernel()
+    if synchronized is False:
         yield warning(about, "no time service keeps it synchronized", synchronize())
     else:
-        yield good(about, "it is synchronized" if synchronised else "nothing is wrong with it")
+        yield good(about, "it is synchronized" if synchronized else "nothing is wrong with it")
 
 
 def synchronize() -> str:

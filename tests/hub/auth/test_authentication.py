@@ -413,8 +413,8 @@ async def test_a_token_needs_single_sign_on_of_its_organization(
     assert (await client.get("/repos/guild/hall/subscribers")).status_code == 200
     assert (await client.get("/repos/guild/cellar/subscribers")).status_code == 403
     (row,) = [row for row in store.look(tokens.list_all) if row["login"] == "octo"]
-    assert store.do(sso.authorise, row["id"], guild)
-    assert not store.do(sso.authorise, row["id"], guild)
+    assert store.do(sso.authorize, row["id"], guild)
+    assert not store.do(sso.authorize, row["id"], guild)
     assert store.look(sso.organizations, row["id"]) == ["guild"]
     for name in ("hall", "cellar"):
         assert (await client.get(f"/repos/guild/{name}/hooks")).status_code == 200

@@ -109,7 +109,7 @@ async def test_lists_leave_out_owners_that_refuse_the_token(store: Store, guarde
     for path, page in (await pages(store, guarded.token)).items():
         shown = text_of(page)
         assert not [one for one in HIDDEN if one in shown], path
-    store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+    store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
     found = await pages(store, guarded.token)
     assert "acme/kit" in found["/topics"]
     assert "hush" in found["/catalogue/issues"]
@@ -170,9 +170,9 @@ async def test_events_of_a_deleted_repository_are_left_out_while_an_owner_is_hid
     async with open_dashboard(store, guarded.token, last=False) as browser:
         for path in (f"/ui/events/{event}", f"/ui/deliveries/{attempt}"):
             assert (await browser.get(path)).status_code == 404
-            store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+            store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
             assert "hush" in await browser.page(path)
-            store.do(unauthorise, guarded.token_id)
+            store.do(unauthorize, guarded.token_id)
 
 
 def kit_rows(db: Connection) -> tuple[int, int]:
@@ -183,7 +183,7 @@ def kit_rows(db: Connection) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def unauthorise(db: Connection, token_id: int) -> None:
+def unauthorize(db: Connection, token_id: int) -> None:
     db.execute("DELETE FROM token_authorization WHERE token_id = :id", id=token_id)
 
 
@@ -205,7 +205,7 @@ async def test_a_hook_of_the_installation_shows_nothing_of_hidden_owners(
         assert "made up" in shown
         assert not [one for one in ("acme/kit", "hush") if one in shown]
         assert (await browser.get(f"/ui/deliveries/{attempt}")).status_code == 403
-        store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+        store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
         assert f"/ui/deliveries/{attempt}" in await browser.page(at)
         for path in (f"{at}/send?event=issues", f"/ui/deliveries/{attempt}"):
             assert "hush" in text_of(await browser.page(path)), path
@@ -223,7 +223,7 @@ async def test_a_filter_is_not_tested_with_events_of_hidden_owners(
         refused = await browser.post(f"{at}/filter", form, on=at)
         assert refused.status_code == 403
         assert "hush" not in refused.text
-        store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+        store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
         assert "hush" in (await browser.post(f"{at}/filter", form, on=at)).text
 
 
@@ -236,7 +236,7 @@ async def test_keys_of_hidden_owners_are_not_shown(store: Store, guarded: Guarde
     store.do(_order, made["id"])
     async with open_dashboard(store, guarded.token, last=False) as browser:
         assert "hush" not in text_of(await browser.page(f"/ui/hooks/{made['id']}"))
-        store.do(sso.authorise, guarded.token_id, guarded.acme["id"])
+        store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
         assert "hush" in text_of(await browser.page(f"/ui/hooks/{made['id']}"))
 
 

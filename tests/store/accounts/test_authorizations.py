@@ -237,10 +237,10 @@ def test_authorizations_by_password_are_not_authorized_for_sso(
     _, other = world.store.do(authorizations.get_or_create, world.user["id"], app)
     for row in (made, other):
         with pytest.raises(Invalid):
-            world.store.do(sso.authorise, row["id"], tower)
+            world.store.do(sso.authorize, row["id"], tower)
         assert not world.store.look(sso.permits, tower, row["id"])
     value, token = world.store.do(grants.issue, integration, world.user["id"])
-    world.store.do(sso.authorise, token["id"], tower)
+    world.store.do(sso.authorize, token["id"], tower)
     row = world.store.look(app_tokens.of_app, integration["id"], value)
     _, narrow = world.store.do(
         app_tokens.scope, row, target_id=tower, repositories=None, permissions=None

@@ -8,7 +8,7 @@ import pytest
 from store_world import World
 
 from store.accounts import tokens
-from store.accounts.tokens import KINDS, SCOPES, implies, included, is_well_formed, normalise
+from store.accounts.tokens import KINDS, SCOPES, implies, included, is_well_formed, normalize
 from store.clock import SECOND
 from store.errors import Conflict, Invalid
 
@@ -181,18 +181,18 @@ def test_tokens_are_listed_newest_first(world: World) -> None:
         (["read:enterprise", "admin:business"], ("admin:business",)),
     ],
 )
-def test_scopes_are_normalised(asked: list[str], kept: tuple[str, ...]) -> None:
-    assert normalise(asked) == kept
+def test_scopes_are_normalized(asked: list[str], kept: tuple[str, ...]) -> None:
+    assert normalize(asked) == kept
 
 
-def test_normalising_gives_and_takes_no_right() -> None:
+def test_normalizing_gives_and_takes_no_right() -> None:
     for first in SCOPES:
         for second in SCOPES:
-            kept = normalise([first, second])
+            kept = normalize([first, second])
             assert {name for scope in kept for name in included(scope)} == included(
                 first
             ) | included(second)
-            assert normalise(kept) == kept
+            assert normalize(kept) == kept
 
 
 @pytest.mark.parametrize(

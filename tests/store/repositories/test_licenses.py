@@ -13,10 +13,10 @@ from store_world import World
 from store.errors import Invalid
 from store.repositories import license_catalog, licenses
 from store.repositories.license_catalog import KnownLicense
-from store.repositories.licenses import LARGEST, LicenseFile, recognise
+from store.repositories.licenses import LARGEST, LicenseFile, recognize
 
 # Licenses that the library does not recognize from their texts.
-UNRECOGNISED = {"cecill-2.1", "cern-ohl-p-2.0"}
+UNRECOGNIZED = {"cecill-2.1", "cern-ohl-p-2.0"}
 
 
 @pytest.fixture(params=ENGINES)
@@ -59,20 +59,20 @@ def test_a_known_license_has_its_terms() -> None:
 
 
 @pytest.mark.parametrize("known", license_catalog.list_all(), ids=lambda one: one.key)
-def test_every_known_text_is_recognised(known: KnownLicense) -> None:
+def test_every_known_text_is_recognized(known: KnownLicense) -> None:
     assert known.key == known.spdx_id.lower()
-    expected = license_catalog.OTHER if known.key in UNRECOGNISED else known.key
-    assert recognise(text_of(known.key)) == expected
+    expected = license_catalog.OTHER if known.key in UNRECOGNIZED else known.key
+    assert recognize(text_of(known.key)) == expected
 
 
 def test_headings_and_spaces_around_a_license_are_ignored() -> None:
     text = text_of("mit")
-    assert recognise(text.replace("\n", "\r\n")) == "mit"
-    assert recognise(f"# License\n\n{text}\n") == "mit"
-    assert recognise("\n".join(f"   {line}" for line in text.split("\n"))) == "mit"
+    assert recognize(text.replace("\n", "\r\n")) == "mit"
+    assert recognize(f"# License\n\n{text}\n") == "mit"
+    assert recognize("\n".join(f"   {line}" for line in text.split("\n"))) == "mit"
 
 
-def test_an_unknown_license_is_not_recognised() -> None:
+def test_an_unknown_license_is_not_recognized() -> None:
     mit = text_of("mit")
     for text in (
         "",
@@ -81,7 +81,7 @@ def test_an_unknown_license_is_not_recognised() -> None:
         mit.replace("free of charge", "for a fee"),
         f"{mit}\n\n{text_of('apache-2.0')}",
     ):
-        assert recognise(text) == license_catalog.OTHER
+        assert recognize(text) == license_catalog.OTHER
 
 
 def test_a_file_is_looked_at_when_it_is_made() -> None:

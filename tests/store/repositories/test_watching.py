@@ -167,7 +167,7 @@ def test_repositories_out_of_a_token_s_reach_are_not_listed(store: Store, world:
     store.do(sso.enforce, tower["id"], True)
     assert shown() == every
     assert shown(token_id=made["id"]) == ["ada/mine", "tower/open"]
-    store.do(sso.authorise, made["id"], tower["id"])
+    store.do(sso.authorize, made["id"], tower["id"])
     assert shown(token_id=made["id"]) == every
     closed = store.look(repositories.find, "tower", "closed")
     assert closed is not None

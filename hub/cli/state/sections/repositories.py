@@ -50,7 +50,7 @@ class LicenseFileEntry(StateEntry):
     _file: licenses.LicenseFile = PrivateAttr()
 
     @model_validator(mode="after")
-    def _recognised(self) -> Self:
+    def _recognized(self) -> Self:
         """Recognize the license here: in the transaction, other writers would wait for that."""
         try:
             self._file = licenses.LicenseFile(self.name, self.text.encode())

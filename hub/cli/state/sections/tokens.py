@@ -81,20 +81,20 @@ class TokenEntry(SectionEntry):
             return self._create(db, owner, holder)
         if self._differs(known, owner, holder):
             raise Conflict("this token exists with other values; `tocsin token remove` it first")
-        return self.change(db, {}, outcome_of(known, known, self._authorise(db, known["id"])))
+        return self.change(db, {}, outcome_of(known, known, self._authorize(db, known["id"])))
 
     def _create(self, db: Connection, owner: Row, holder: Row | None) -> StateChange:
         value = self._made(db, owner, holder)
         made = tokens.find(db, value)
         if made is not None:
-            self._authorise(db, made["id"])
+            self._authorize(db, made["id"])
         shown = None if self.value else value
         return StateChange(self.noun, self.name_in(db, {}), "created", shown)
 
-    def _authorise(self, db: Connection, token_id: int) -> bool:
+    def _authorize(self, db: Connection, token_id: int) -> bool:
         """Authorize the token for its organizations with SSO. Return whether one was new."""
         found = [lookups.account(db, login) for login in self.sso]
-        return sum(sso.authorise(db, token_id, organization["id"]) for organization in found) > 0
+        return sum(sso.authorize(db, token_id, organization["id"]) for organization in found) > 0
 
     def _made(self, db: Connection, owner: Row, holder: Row | None) -> str:
         given: dict[str, Any] = {
@@ -117,7 +117,7 @@ class TokenEntry(SectionEntry):
         values = {
             "app": None if holder is None else holder["name"],
             "kind": self.kind,
-            "scopes": [*tokens.normalise(self.scopes)],
+            "scopes": [*tokens.normalize(self.scopes)],
             "permissions": self._permissions(known),
             "fingerprint": self.fingerprint,
             "expires_at": self._end(known),

@@ -67,7 +67,7 @@ async def test_an_organization_s_app_is_shown_to_tokens_that_are_valid_there(
     value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"]))
     store.do(sso.enforce, acme, True)
     assert_error(await installed.ask("GET", "/apps/kettle", value), 404)
-    store.do(sso.authorise, row["id"], acme)
+    store.do(sso.authorize, row["id"], acme)
     assert (await installed.ask("GET", "/apps/kettle", value)).status_code == 200
     # An installation of another app is no member.
     assert_error(await installed.ask("GET", "/apps/kettle", installed.token()), 404)

@@ -353,7 +353,7 @@ async def test_a_token_without_single_sign_on_finds_no_invitation_of_the_organiz
     for method in ("PATCH", "DELETE"):
         answer = await hub.request(method, f"{MINE}/{made['id']}", headers=mine)
         assert (answer.status_code, "X-Service-SSO" in answer.headers) == (403, True)
-    store.do(sso.authorise, row["id"], acme["id"])
+    store.do(sso.authorize, row["id"], acme["id"])
     assert [one["id"] for one in (await hub.get(MINE, headers=mine)).json()] == [made["id"]]
     assert (await hub.patch(f"{MINE}/{made['id']}", headers=mine)).status_code == 204
 

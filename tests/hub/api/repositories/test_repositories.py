@@ -183,7 +183,7 @@ async def test_a_token_without_rights_in_an_organization_knows_no_concealed_memb
     value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"]))
     reads = {"Authorization": f"Bearer {value}"}
     assert names(await client.get(path, headers=reads)) == []
-    store.do(sso.authorise, row["id"], acme["id"])
+    store.do(sso.authorize, row["id"], acme["id"])
     assert names(await client.get(path, headers=reads)) == ["acme/fork", "acme/tools"]
 
 
