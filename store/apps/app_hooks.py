@@ -26,7 +26,7 @@ def create(db: Connection, app: Row, *, url: str, **given: Any) -> Row:
     Raises Invalid if the app is not an integration.
     """
     if app["kind"] != "integration":
-        raise Invalid("only an integration has a hook", field="kind")
+        raise Invalid("only an integration can have a hook", field="kind")
     target = target_of_app(app["id"])
     hooks.lock_target(db, target)
     if of(db, app["id"]) is not None:

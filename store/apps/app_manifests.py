@@ -59,9 +59,9 @@ def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
         if name not in found:
             raise Invalid(f"the manifest has no {name}", field=name, code="missing_field")
     if not all(isinstance(level, str) for level in found.get("default_permissions", {}).values()):
-        raise Invalid("default_permissions are names with levels", field="default_permissions")
+        raise Invalid("default_permissions must be names with levels", field="default_permissions")
     if not all(isinstance(name, str) for name in found.get("default_events", [])):
-        raise Invalid("default_events are names of events", field="default_events")
+        raise Invalid("default_events must be names of events", field="default_events")
     checked(found.get("default_permissions", {}))
     apps.checked_events(found.get("default_events", []))
     apps.check_url(found["url"], "url")

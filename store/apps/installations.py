@@ -44,9 +44,9 @@ def create(
     it is installed there already.
     """
     if app["kind"] != "integration":
-        raise Invalid("only an integration has installations", field="kind")
+        raise Invalid("only an integration can be installed", field="kind")
     if account["kind"] == "Bot":
-        raise Invalid("an app is installed on users and organizations", field="account")
+        raise Invalid("an app can only be installed on a user or an organization", field="account")
     made = db.value(
         "INSERT INTO installation (app_id, account_id, permissions, events, every_repository,"
         " created_at, updated_at) VALUES (:app_id, :account_id, :permissions, :events, :every,"

@@ -23,7 +23,7 @@ def named(name: str) -> dict[str, str]:
     """Return a name and its key for comparisons. Raises Invalid for a blank name."""
     name = name.strip()
     if not name:
-        raise Invalid("a name is not blank")
+        raise Invalid("a name must not be blank")
     return {"name": name, "name_key": name.lower()}
 
 
@@ -45,15 +45,15 @@ def check(data_type: str, options: Sequence[Option] | None) -> None:
     """Raise Invalid if a field of this type cannot have these options."""
     if data_type not in CHOOSING:
         if options:
-            raise Invalid(f"a field of type {data_type} has no options")
+            raise Invalid(f"a field of type {data_type} cannot have options")
         return
     if not options:
-        raise Invalid(f"a field of type {data_type} has options")
+        raise Invalid(f"a field of type {data_type} must have options")
     if len(options) > MOST:
         raise Invalid(f"a field has at most {MOST} options")
     names = [named(option["name"])["name_key"] for option in options]
     if len({*names}) < len(names):
-        raise Invalid("each option has a name of its own")
+        raise Invalid("each option must have a name of its own")
 
 
 def choose(db: Connection, field_id: int, options: Sequence[Option]) -> bool:

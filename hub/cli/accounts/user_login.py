@@ -22,7 +22,7 @@ def password(store: Store, login: str, remove: bool) -> None:
     if not remove:
         given = options.read_secret("password", twice=True)
         if not given:
-            raise Invalid("a password has to have one character at least")
+            raise Invalid("a password must have at least one character")
         # Hashing is slow: within the transaction, other writers would wait for it.
         hashed = accounts.hash_password(given)
 

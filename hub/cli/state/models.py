@@ -146,7 +146,7 @@ class StateDocument(StateEntry):
 def _once(what: str, names: Iterable[str]) -> None:
     for name, times in Counter(names).items():
         if times > 1:
-            raise ValueError(f"the {what} {name!r} is there {times} times")
+            raise ValueError(f"the {what} {name!r} occurs {times} times")
 
 
 def read(text: str) -> StateDocument:

@@ -24,6 +24,6 @@ class Strict(yaml.SafeLoader):
         for key, times in Counter(keys).items():
             if times > 1:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is there {times} times", node.start_mark
+                    None, None, f"the key {key!r} occurs {times} times", node.start_mark
                 )
         return super().construct_mapping(node, deep)

@@ -28,7 +28,7 @@ TABLE = ("id", "event", "hook", "url", "state", "status", "received_at", "proble
         ),
         "redeliver": (
             "traffic.redeliver:redeliver",
-            "Send deliveries again with the same GUIDs: all or none.",
+            "Send deliveries again under the same delivery ids: all or none.",
         ),
     },
 )

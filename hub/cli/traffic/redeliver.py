@@ -18,7 +18,7 @@ from store.hooks.hook_ordering import is_stopped
                 shell_complete=suggestions.delivery_ids)  # fmt: skip
 @options.with_store
 def redeliver(store: Store, delivery_ids: tuple[int, ...]) -> None:
-    """Send deliveries again with the same GUIDs: all or none."""
+    """Send deliveries again under the same delivery ids: all or none."""
     twice = next((one for one in delivery_ids if delivery_ids.count(one) > 1), None)
     if twice is not None:
         raise click.UsageError(f"delivery {twice} is named twice")

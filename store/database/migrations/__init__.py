@@ -84,8 +84,8 @@ def _migrate(
     newest = db.value("SELECT max(number) FROM migration") or 0
     if newest > known[-1][0]:
         raise Unusable(
-            f"the database is at step {newest} and this program knows {known[-1][0]}: "
-            "it was written by a newer tocsin, which is the one to start"
+            f"a newer tocsin has written the database: it is at step {newest}, and this program"
+            f" knows {known[-1][0]}. Start that tocsin, or restore a copy from before the upgrade"
         )
     ran = [step for step in known if step[0] > newest]
     if before is not None and newest and ran:

@@ -105,16 +105,16 @@ async def test_options_are_in_the_order_of_their_priority(hub: httpx.AsyncClient
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"options": None}, "a field of type single_select has options"),
-        ({"options": []}, "a field of type single_select has options"),
-        ({"data_type": "text"}, "a field of type text has no options"),
-        ({"options": [HIGH, {**LOW, "name": "High"}]}, "each option has a name of its own"),
+        ({"options": None}, "a field of type single_select must have options"),
+        ({"options": []}, "a field of type single_select must have options"),
+        ({"data_type": "text"}, "a field of type text cannot have options"),
+        ({"options": [HIGH, {**LOW, "name": "High"}]}, "each option must have a name of its own"),
         (
             {"options": [{**HIGH, "name": f"o{n}"} for n in range(51)]},
             "a field has at most 50 options",
         ),
-        ({"name": " "}, "a name is not blank"),
-        ({"options": [{**HIGH, "name": " "}]}, "a name is not blank"),
+        ({"name": " "}, "a name must not be blank"),
+        ({"options": [{**HIGH, "name": " "}]}, "a name must not be blank"),
     ],
 )
 async def test_invalid_issue_fields_are_rejected(
@@ -224,7 +224,7 @@ async def test_wrong_options_are_refused(hub: httpx.AsyncClient) -> None:
         assert_error(await hub.patch(path, json={"options": options}), 422)
     plain = await make(hub, name="Text", data_type="text", options=None)
     answer = await hub.patch(f"{FIELDS}/{plain['id']}", json={"options": [HIGH]})
-    assert_error(answer, 422, "a field of type text has no options")
+    assert_error(answer, 422, "a field of type text cannot have options")
     assert (await hub.get(FIELDS)).json()[0] == field
 
 

@@ -215,7 +215,7 @@ def test_a_changed_document_updates_one_part(run, old: str, new: str, number: in
         ("app: Mill, note: f", "app: Mill, kind: app_user, note: f", "tokens[1]: an app's token"),
         ("app: Mill", "app: None", "tokens[1]: there is no app"),
         (SECRET, "AAAA", "users[0]: a one-time secret"),
-        ("name: Mill", "name: LAB", "the app 'lab' is there 2 times"),
+        ("name: Mill", "name: LAB", "the app 'lab' occurs 2 times"),
     ],
 )
 def test_a_document_cannot_change_an_app_s_identity(run, old: str, new: str, said: str):

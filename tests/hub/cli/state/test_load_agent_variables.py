@@ -79,4 +79,4 @@ def test_a_wrong_agent_variable_is_refused(load, change: dict[str, Any], said: s
 
 def test_agent_variables_that_are_named_twice(load):
     twice = DOCUMENT | {"agent_variables": [VARIABLE, VARIABLE | {"name": "REGION"}]}
-    assert "'tower region' is there 2 times" in load(twice, code=2).output
+    assert "'tower region' occurs 2 times" in load(twice, code=2).output

@@ -151,4 +151,4 @@ def test_a_wrong_artifact_is_refused(load, part: str, change: dict[str, Any], sa
 def test_repeated_artifacts_are_refused(load):
     for part in ("attestations", "deployment_records", "storage_records"):
         twice = DOCUMENT | {part: DOCUMENT[part] * 2}
-        assert "is there 2 times" in load(twice, code=2).output
+        assert "occurs 2 times" in load(twice, code=2).output

@@ -124,7 +124,7 @@ def test_a_changed_check_run_is_updated(load, store: Store, fields: dict[str, An
         ({"status": "completed", "conclusion": None}, "needs a conclusion"),
         ({"status": "queued"}, "with a conclusion is completed"),
         ({"conclusion": "stale"}, "check_runs[0].conclusion"),
-        ({"name": "test"}, "is there 2 times"),
+        ({"name": "test"}, "occurs 2 times"),
         ({"output": {"annotations": [{**LINE, "start_line": -1}]}}, "annotations[0].start_line"),
     ],
 )

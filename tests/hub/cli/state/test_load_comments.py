@@ -83,7 +83,7 @@ def test_a_wrong_comment_is_refused(load, wrong: dict[str, Any], said: str):
 
 def test_a_repeated_comment_is_refused(load):
     document = {**DOCUMENT, "commit_comments": [COMMENT, COMMENT]}
-    assert "the commit comment 'ada/engine 7' is there 2 times" in load(document, code=2).stderr
+    assert "the commit comment 'ada/engine 7' occurs 2 times" in load(document, code=2).stderr
 
 
 AUTHORS = {"mia": "MEMBER", "bob": "COLLABORATOR", "eve": "NONE"}

@@ -62,4 +62,4 @@ def test_a_wrong_secret_is_refused_without_its_value(load, change: dict[str, Any
 
 def test_devenv_secrets_that_are_named_twice(load):
     twice = DOCUMENT | {"devenv_secrets": [SECRET, SECRET | {"name": "KEY"}]}
-    assert "'ada/engine key' is there 2 times" in load(twice, code=2).output
+    assert "'ada/engine key' occurs 2 times" in load(twice, code=2).output

@@ -116,6 +116,6 @@ def test_a_wrong_comment_is_refused(load, wrong: dict[str, Any], said: str):
 
 def test_a_repeated_comment_is_refused(load):
     document = {**DOCUMENT, "issue_comments": [COMMENT, COMMENT]}
-    assert "the issue comment 'ada/engine comment 3' is there 2 times" in (
+    assert "the issue comment 'ada/engine comment 3' occurs 2 times" in (
         load(document, code=2).stderr
     )

@@ -69,9 +69,9 @@ def test_changed_issue_fields_are_updated(load, store: Store):
     ("part", "wrong", "said"),
     [
         ("issue_fields", {"organization": "none"}, "there is no organization 'none'"),
-        ("issue_fields", {"data_type": "text"}, "a field of type text has no options"),
+        ("issue_fields", {"data_type": "text"}, "a field of type text cannot have options"),
         ("issue_fields", {"data_type": "colour"}, "issue_fields[0].data_type"),
-        ("issue_fields", {"options": []}, "a field of type multi_select has options"),
+        ("issue_fields", {"options": []}, "a field of type multi_select must have options"),
         ("issue_field_values", {"field": "Effort"}, "acme has no issue field 'Effort'"),
         ("issue_field_values", {"value": "middle"}, "has no option 'middle'"),
         ("issue_field_values", {"value": True}, "issue_field_values[0].value"),

@@ -175,7 +175,7 @@ def test_an_issue_that_becomes_a_pull_request_gets_a_head(load, store: Store):
         ("issues", {"milestone": 9}, "issues[0]: there is no milestone 9"),
         ("issues", {"assignees": ["nobody"]}, "issues[0]: there is no account 'nobody'"),
         ("issues", {"title": "a\0b"}, "issues[0].title"),
-        ("issues", {"number": 3}, "the issue or pull request 'ada/engine 3' is there 2 times"),
+        ("issues", {"number": 3}, "the issue or pull request 'ada/engine 3' occurs 2 times"),
         ("pull_requests", {"head": {"ref": "x", "sha": "short"}}, "pull_requests[0].head.sha"),
         ("pull_requests", {"merged_by": "nobody"}, "pull_requests[0]: there is no account"),
         ("pull_requests", {"deleted": True}, "pull_requests[0].deleted: there is no such key"),

@@ -112,7 +112,7 @@ def test_a_run_keeps_its_attempt_and_its_jobs_keep_their_groups(load, store: Sto
     ("fields", "reported"),
     [
         ({"repository": "ada/other"}, "no repository"),
-        ({"id": 2}, "is there 2 times"),
+        ({"id": 2}, "occurs 2 times"),
         ({"id": 0}, "workflow_runs[0].id"),
         ({"status": "done"}, "workflow_runs[0].status"),
         ({"concurrency": {"group": "g" * 401}}, "workflow_runs[0].concurrency.group"),
