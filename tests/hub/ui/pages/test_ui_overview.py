@@ -104,7 +104,7 @@ async def test_deliveries_that_wait_for_long_are_an_alarm(
         async with open_dashboard(world.store, token, last=token == world.operator) as browser:
             text = text_of(await browser.page("/ui"))
             assert "1 delivery waits for too long: 1 has been due for over 10 minutes" in text
-            assert "1 endpoint does not deliver, and the first began to fail 17 min ago" in text
+            assert "1 endpoint fails, and the first began to fail 17 min ago" in text
 
 
 async def test_unhealthy_endpoints_worst_first(world: World, clock: MovableClock) -> None:
