@@ -7,7 +7,6 @@ from typing import Any
 from store.alerts.alerts import NewAlert
 from store.alerts.rules import (
     AHEAD,
-    CERTIFICATE,
     FAILING,
     HOOK_RULES,
     KEY_BLOCKED,
@@ -17,9 +16,8 @@ from store.alerts.rules import (
 )
 from store.clock import SECOND
 from store.database.connection import Connection, Row
-from store.hook_state import hook_health, hook_silences
+from store.hook_state import hook_health
 from store.hook_state.hook_silences import SILENCED
-from store.hooks import hook_certificates
 
 # Alerts of each kind that one pass opens or closes at most. The next pass goes on.
 MOST = 500
@@ -199,25 +197,3 @@ def freed_keys(db: Connection) -> list[int]:
         most=MOST,
     )
     return [number for (number,) in rows]
-
-
-def certificates(db: Connection) -> tuple[list[NewAlert], list[int]]:
-    """Return the alerts about certificates that open, and the open ones that are over.
-
-    Each of `hook_certificates.WARNED_DAYS` is an alert of its own. Silenced hooks open none.
-    """
-    ending = {(row["id"], f"{row['warned_days']}d"): row for row in hook_certificates.ending(db)}
-    known = {
-        (hook_id, subject): number
-        for number, hook_id, subject in db.tuples(
-            "SELECT id, hook_id, subject FROM alert WHERE kind = :kind AND closed_at IS NULL",
-            kind=CERTIFICATE,
-        )
-    }
-    silenced = hook_silences.active(db, {hook_id for hook_id, _ in ending})
-    opening = [
-        NewAlert(CERTIFICATE, hook_id, {"ends_at": row["certificate_ends_at"]}, subject)
-        for (hook_id, subject), row in ending.items()
-        if (hook_id, subject) not in known and hook_id not in silenced
-    ]
-    return opening[:MOST], [number for place, number in known.items() if place not in ending][:MOST]

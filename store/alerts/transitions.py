@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from store.alerts import alerts, hook_checks
+from store.alerts import alerts, certificate_checks, hook_checks
 from store.alerts.alerts import INSTALLATION, NewAlert
 from store.alerts.rules import BACKLOG_HIGH, BACKLOG_NORMAL, EXHAUSTED
 from store.clock import MINUTE
@@ -42,7 +42,7 @@ class Changes:
 
 def find(db: Connection, limits: AlertLimits) -> Changes:
     """Return the changes for `apply`, by the state of hooks and of the queue. This only reads."""
-    ending, renewed = hook_checks.certificates(db)
+    ending, renewed = certificate_checks.changed(db)
     changes = Changes(
         opening=[
             *hook_checks.to_open(db),

@@ -6,11 +6,12 @@ from certificates import NOW, Authority
 from store_world import World
 
 from store import Row
+from store.alerts import certificate_checks
 from store.clock import SECOND
 from store.endpoint_access.secret_parts import MASK
 from store.errors import Invalid
 from store.hook_state import hook_pauses
-from store.hooks import hook_certificates, hooks, option_secrets
+from store.hooks import hooks, option_secrets
 
 CA = Authority()
 
@@ -46,7 +47,7 @@ def test_certificates_that_end_soon_are_found(
 ) -> None:
     with_certificate(world, 3000)
     hook = with_certificate(world, days)
-    found = world.store.look(hook_certificates.ending)
+    found = world.store.look(certificate_checks.ending)
     assert [(row["id"], row["warned_days"]) for row in found] == (
         [] if warned is None else [(hook["id"], warned)]
     )
@@ -55,10 +56,10 @@ def test_certificates_that_end_soon_are_found(
 def test_an_expired_certificate_is_listed_until_it_is_replaced(world: World) -> None:
     hook = with_certificate(world, 3)
     world.clock.advance(5 * 86_400)
-    (row,) = world.store.look(hook_certificates.ending, 1)
+    (row,) = world.store.look(certificate_checks.ending, 1)
     assert (row["id"], row["url"]) == (hook["id"], hook["url"])
     hook = world.store.do(hooks.update, hook, active=False)
-    assert world.store.look(hook_certificates.ending, 1) == []
+    assert world.store.look(certificate_checks.ending, 1) == []
     hook = world.store.do(hooks.update, hook, active=True)
     hook = world.store.do(hooks.update, hook, options={"rate": 1})
     assert hook["certificate_ends_at"] is None
