@@ -41,32 +41,30 @@ def check_permissions(settings: Settings, database: Path | None, key: Path) -> I
         yield bad(about, f"key_file names {key}, which is a directory", "name a file")
         return
     owner = folder.stat().st_uid
-    found = [(folder, 0o700), *((path, 0o600) for path in _files(database)), (key, 0o600)]
-    fine, private = True, not stat.S_IMODE(folder.stat().st_mode) & 0o077
-    for path, wanted in found:
-        if not path.exists():
-            continue
+    found = [*_wrong_rights(folder, owner, [*_files(database), key], key)]
+    if os.geteuid() not in (0, owner):
+        name = _name(owner)
+        found.append(warning(about, f"{folder} is {name}'s", f"run this as root, or as {name}"))
+    yield from found or [good(about, f"{folder} is for {_name(owner)} alone")]
+
+
+def _wrong_rights(folder: Path, owner: int, files: list[Path], key: Path) -> Iterator[Finding]:
+    private = not stat.S_IMODE(folder.stat().st_mode) & 0o077
+    for path in [folder, *(path for path in files if path.exists())]:
         status = path.stat()
         # If nobody else may enter the directory, the modes of its files do not matter.
         hidden = private and path.parent == folder and path != key
         if stat.S_IMODE(status.st_mode) & 0o077 and not hidden:
-            fine = False
             grave = bad if path == key else warning
-            yield grave(about, f"others may use {path}", f"chmod {wanted:o} {path}")
+            mode = "700" if path == folder else "600"
+            yield grave("permissions", f"others may use {path}", f"chmod {mode} {path}")
         if path not in (folder, key) and status.st_uid != owner:
-            fine = False
             name = _name(owner)
             yield bad(
-                about,
+                "permissions",
                 f"{path} does not belong to {name}, as the data directory does",
                 f"chown {name}: {path}",
             )
-    if os.geteuid() not in (0, owner):
-        fine = False
-        name = _name(owner)
-        yield warning(about, f"{folder} is {name}'s", f"run this as root, or as {name}")
-    if fine:
-        yield good(about, f"{folder} is for {_name(owner)} alone")
 
 
 def _files(database: Path | None) -> list[Path]:
