@@ -189,6 +189,10 @@ def _explained(error: ValidationError) -> Iterator[str]:
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
             message = f"there is no such key{meant(StateDocument, problem['loc'])}"
+        elif problem["type"] in ("model_type", "dict_type"):
+            message = "it must be an object, with keys and values"
+        elif problem["type"] == "missing":
+            message = "it is missing"
         yield f"{place or 'document'}: {message}"
 
 

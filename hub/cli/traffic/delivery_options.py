@@ -16,6 +16,8 @@ from store.hooks import batch_options
 from store.hooks.hook_options import DeliveryOptions
 
 ORDERINGS = ("none", "hook", "repository")
+MEMBERED = ("batch", "tls", "oauth2")
+COMMON = {"extra_forbidden": "there is no such member", "missing": "it is missing"}
 OPTIONS = (
     click.option("--timeout", metavar="SECONDS", help="Timeout of a whole attempt."),
     click.option(
@@ -166,7 +168,7 @@ def _is_about_the_value(problem: Any) -> bool:
 def _said(problem: Any) -> str:
     name, *rest = problem["loc"]
     where = f"{name}, number {rest[0] + 1}" if name == "retries" and rest else str(name)
-    where = f"{name}, {rest[0]}" if name == "batch" and rest else where
-    if problem["type"] == "extra_forbidden":
-        return f"{where}: there is no such member"
+    where = f"{name}, {rest[0]}" if name in MEMBERED and rest else where
+    if problem["type"] in COMMON:
+        return f"{where}: {COMMON[problem['type']]}"
     return f"{where}: {explanation(problem, secret=name in endpoint_options.NAMES)}"

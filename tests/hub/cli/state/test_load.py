@@ -200,7 +200,7 @@ def test_a_document_is_applied_again_after_a_conflict(
             "repositories[0].collaborators.bob:",
         ),
         ("tokens: [{user: ada}]", "tokens[0]: a token without a value needs a note"),
-        ("sources: [{name: forge}]", "sources[0].secret: Field required"),
+        ("sources: [{name: forge}]", "sources[0].secret: it is missing"),
         ("hooks: [{repository: a/b, url: u, delivery: {timeout: 0}}]", "hooks[0].delivery.timeout"),
         ("users: [{login: ada}, {login: ADA}]", "the login 'ada' occurs 2 times"),
         ("users: [{login: ada, login: bob}]", "the key 'login' occurs 2 times"),
