@@ -199,9 +199,7 @@ def filter_of(hook: Row, source: Any = None) -> PayloadFilter:
     """Return the filter with this source, or the hook's own, for a dry run. Raises Invalid."""
     chosen = hook["options"].get("filter") if source is None else source
     if chosen is None:
-        raise Invalid(
-            "there is no filter to test: the hook has no filter", field="filter", resource="Hook"
-        )
+        raise Invalid("the hook has no filter", field="filter", resource="Hook")
     try:
         return PayloadFilter(chosen)
     except FilterError as error:

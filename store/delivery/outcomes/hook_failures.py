@@ -67,7 +67,8 @@ def _disable(db: Connection, outcome: Outcome, since: int) -> bool:
         if not _still_failing(db, outcome, since):
             return False
         days = outcome.disable_after / 86_400_000_000
-        reason = f"every delivery failed for {days:g} days; the last: {describe_failure(outcome)}"
+        last = outcome.error or f"status {outcome.status_code}"
+        reason = f"every delivery failed for {days:g} days; the last: {last}"
     if reason is not None:
         hooks.disable(db, outcome.hook_id, reason)
     return reason is not None
@@ -89,8 +90,3 @@ def _still_failing(db: Connection, outcome: Outcome, since: int) -> bool:
         )
         > 0
     )
-
-
-def describe_failure(outcome: Outcome) -> str:
-    """Return the error, or the status code, in a few words."""
-    return outcome.error or f"status {outcome.status_code}"
