@@ -191,7 +191,7 @@ async def test_single_sign_on_hides_the_user_s_own_membership(
         assert logins(await client.get("/user/orgs", headers=reads)) == wanted
         found = await client.get("/user/memberships/orgs/acme", headers=reads)
         assert (found.status_code, "X-Service-SSO" in found.headers) == (status, status == 403)
-        store.do(sso.authorise, row["id"], acme["id"])
+        store.do(sso.authorize, row["id"], acme["id"])
 
 
 def own(answer: httpx.Response) -> list[str]:

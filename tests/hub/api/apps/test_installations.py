@@ -370,7 +370,7 @@ async def test_a_user_sees_installations_on_accounts_for_which_the_token_is_vali
     store.do(sso.enforce, acme, True)
     assert await seen(token) == ["octo"]
     assert "X-Service-SSO" in (await installed.ask("GET", of_acme, token)).headers
-    store.do(sso.authorise, row["id"], acme)
+    store.do(sso.authorize, row["id"], acme)
     assert await seen(token) == ["octo", "acme"]
     assert (await installed.ask("GET", of_acme, token)).status_code == 200
 
