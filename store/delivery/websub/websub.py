@@ -209,10 +209,8 @@ def end_gone(db: Connection, reasons: Mapping[int, str]) -> set[int]:
 
 def list_subscription_ids(db: Connection, repo_id: int) -> list[int]:
     """Return the ids of the active subscriptions to a repository's topics."""
-    rows = db.tuples(
-        "SELECT id FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL", repo_id=repo_id
-    )
-    return [row[0] for row in rows]
+    sql = "SELECT id FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL"
+    return [row[0] for row in db.tuples(sql, repo_id=repo_id)]
 
 
 def end_private(db: Connection, repo_id: int) -> int:
@@ -225,24 +223,28 @@ def find_ended(db: Connection) -> tuple[list[int], list[int]]:
 
     Return MOST of each at most.
     """
-    over = db.tuples(
-        "SELECT id FROM websub WHERE ended_at IS NULL AND lease_ends_at <= :now"
-        " ORDER BY lease_ends_at, id LIMIT :most",
-        now=db.now,
-        most=MOST,
-    )
     hidden = db.tuples(
         "SELECT w.id FROM websub w WHERE w.ended_at IS NULL AND w.repo_id <> 0 AND NOT EXISTS"
         " (SELECT 1 FROM repository r WHERE r.id = w.repo_id AND r.private = 0) LIMIT :most",
         most=MOST,
     )
-    return [row[0] for row in over], [row[0] for row in hidden]
+    return _list_expired(db), [row[0] for row in hidden]
+
+
+def _list_expired(db: Connection) -> list[int]:
+    rows = db.tuples(
+        "SELECT id FROM websub WHERE ended_at IS NULL AND lease_ends_at <= :now"
+        " ORDER BY lease_ends_at, id LIMIT :most",
+        now=db.now,
+        most=MOST,
+    )
+    return [row[0] for row in rows]
 
 
 def end_found(db: Connection, over: Sequence[int], hidden: Sequence[int]) -> None:
     """End what `find_ended` found, except the subscriptions that were renewed meanwhile."""
-    late, _ = find_ended(db)
-    end(db, dict.fromkeys(set(over) & set(late), EXPIRED))
+    # The other search reads all subscriptions, while all other writers wait.
+    end(db, dict.fromkeys(set(over) & set(_list_expired(db)), EXPIRED))
     deny(db, dict.fromkeys(hidden, PRIVATE))
 
 
