@@ -1,6 +1,8 @@
 """The removal of a repository, with all that belongs to it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from store.database.connection import ENDLESS, Connection, Row
 from store.delivery import hook_removal
@@ -43,6 +45,8 @@ LARGE = (
     LargeTable("import_author"),
 )
 """Rows that belong to others come before them."""
+# So many small rows take as long as the end of a subscription, with the denial for its subscriber.
+DENIAL = 10
 
 
 def parts(db: Connection, repo_id: int) -> dict[str, int]:
@@ -96,13 +100,18 @@ def shrink(db: Connection, repo_id: int, left: int) -> int:
     """
     target = repository(repo_id)
     left -= hook_removal.end_deliveries(db, target, GONE, left)
-    left -= _deny(db, repo_id, left)
+    left -= _counted(DENIAL, left, partial(_deny, db, repo_id))
     for table in LARGE:
         if left:
-            left -= min(table.cost * _delete_some(db, table, repo_id, left), left)
+            left -= _counted(table.cost, left, partial(_delete_some, db, table, repo_id))
     if not left:
         hook_removal.delete_all(db, target)
     return left
+
+
+def _counted(cost: int, left: int, end: Callable[[int], int]) -> int:
+    """End as many things of this cost as fit in `left`. Return the small rows that cost as much."""
+    return min(cost * end(-(-left // cost)), left)
 
 
 def _deny(db: Connection, repo_id: int, most: int) -> int:
@@ -110,10 +119,10 @@ def _deny(db: Connection, repo_id: int, most: int) -> int:
     return websub.deny(db, dict.fromkeys(chosen, GONE))
 
 
-def _delete_some(db: Connection, table: LargeTable, repo_id: int, left: int) -> int:
+def _delete_some(db: Connection, table: LargeTable, repo_id: int, most: int) -> int:
     return db.execute(
         f"DELETE FROM {table.name} WHERE ({table.key}) IN"
         f" (SELECT {table.key} FROM {table.name} WHERE repo_id = :repo_id LIMIT :most)",
         repo_id=repo_id,
-        most=-(-left // table.cost),
+        most=most,
     )
