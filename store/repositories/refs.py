@@ -164,9 +164,10 @@ def drop_reports(db: Connection, before: int, limit: int) -> int:
 
     Return their number.
     """
+    # With the columns in the order of the index, SQLite would read all reports of the repositories.
     return db.execute(
-        "DELETE FROM ref_report WHERE gone_at < :before AND (repo_id, name) IN (SELECT repo_id,"
-        " name FROM ref_report WHERE gone_at < :before ORDER BY gone_at LIMIT :limit)",
+        "DELETE FROM ref_report WHERE gone_at < :before AND (name, repo_id) IN (SELECT name,"
+        " repo_id FROM ref_report WHERE gone_at < :before ORDER BY gone_at LIMIT :limit)",
         before=before,
         limit=limit,
     )

@@ -19,6 +19,7 @@ class LargeTable:
 
     name: str
     key: str = "id"
+    """Columns that find a row. With repo_id first, SQLite would read all rows of the repository."""
     cost: int = 1
     """So many small rows take as long as one of these, with its texts and what belongs to it."""
 
@@ -33,13 +34,13 @@ LARGE = (
     LargeTable("rule_suite"),
     LargeTable("issue_event"),
     LargeTable("issue_comment", cost=20),
-    LargeTable("deleted_comment", "repo_id, kind, number"),
+    LargeTable("deleted_comment", "kind, number, repo_id"),
     LargeTable("commit_comment", cost=20),
     LargeTable("issue", cost=20),
     LargeTable("ref"),
-    LargeTable("ref_report", "repo_id, name"),
-    LargeTable("star", "repo_id, account_id"),
-    LargeTable("watching", "repo_id, account_id"),
+    LargeTable("ref_report", "name, repo_id"),
+    LargeTable("star", "account_id, repo_id"),
+    LargeTable("watching", "account_id, repo_id"),
     LargeTable("artifact", cost=20),
     LargeTable("attestation"),
     LargeTable("import_author"),

@@ -1,10 +1,13 @@
 """Removed repositories and accounts: the rows that are deleted with them, and other rows."""
 
+from typing import Any
+
 import pytest
+from engines import embedded
 from store_world import World
 from websub_followers import follow_pushes
 
-from store import Row
+from store import Connection, Row
 from store.accounts import accounts, app_list, apps, tokens
 from store.apps import app_hooks, installations
 from store.database import upsert
@@ -13,7 +16,7 @@ from store.errors import Conflict
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
 from store.registry import account_removal, app_removal
-from store.repositories import membership_dump, repositories, repository_removal, stars
+from store.repositories import membership_dump, refs, repositories, repository_removal, stars
 from store.repositories.repository_removal import LargeTable
 
 
@@ -125,6 +128,42 @@ def test_a_repository_with_many_deliveries_goes_in_parts(
 def test_every_large_table_belongs_to_its_repository(world: World, table: LargeTable) -> None:
     sql = f"SELECT count(*) FROM (SELECT {table.key} FROM {table.name} WHERE repo_id = :id) AS x"
     assert world.store.look(lambda db: db.value(sql, id=world.repo["id"])) == 0
+
+
+class Searches:
+    """A connection that also keeps how SQLite finds the rows of each deletion, by table."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self.found: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def execute(self, sql: str, **given: Any) -> int:
+        if sql.startswith("DELETE FROM "):
+            plan = self._db.tuples(f"EXPLAIN QUERY PLAN {sql}", **given)
+            self.found[sql.split()[2]] = plan[0][3]
+        return self._db.execute(sql, **given)
+
+
+@embedded("SQLite uses a part of an index if the columns are in another order")
+@pytest.mark.parametrize(
+    ("drop", "tables"),
+    [
+        (repository_removal.shrink, {table.name for table in repository_removal.LARGE}),
+        (refs.drop_reports, {"ref_report"}),
+    ],
+)
+def test_a_deletion_reads_only_rows_that_go(world: World, drop: Any, tables: set[str]) -> None:
+    def find(db: Connection) -> dict[str, str]:
+        searches: Any = Searches(db)
+        drop(searches, world.repo["id"], 5000)
+        return searches.found
+
+    found = world.store.do(find)
+    assert found.keys() >= tables
+    assert [one for one in found.values() if one.endswith("(repo_id=?)")] == []
 
 
 def follow(world: World, number: int) -> None:
