@@ -149,10 +149,11 @@ def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any]) -
 def _mark_gone(db: Connection, repo_id: int, name: str | None = None) -> None:
     """Note in the reports of a ref, or of all, whether the ref is gone, and since when."""
     db.execute(
-        "UPDATE ref_report SET gone_at = CASE WHEN EXISTS (SELECT 1 FROM ref r"
-        " WHERE r.repo_id = ref_report.repo_id AND r.name = ref_report.name)"
-        " THEN NULL ELSE coalesce(gone_at, CAST(:now AS BIGINT)) END WHERE repo_id = :repo_id"
-        f"{'' if name is None else ' AND name = :name'}",
+        "UPDATE ref_report SET gone_at = CASE WHEN gone_at IS NULL THEN CAST(:now AS BIGINT) END"
+        f" WHERE repo_id = :repo_id{'' if name is None else ' AND name = :name'}"
+        # Only where that has changed: most branches of an import are there as before.
+        " AND (gone_at IS NOT NULL) = EXISTS (SELECT 1 FROM ref r"
+        " WHERE r.repo_id = ref_report.repo_id AND r.name = ref_report.name)",
         now=db.now,
         repo_id=repo_id,
         **({} if name is None else {"name": name}),
