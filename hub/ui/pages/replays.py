@@ -4,13 +4,14 @@ from dataclasses import asdict, fields
 from operator import itemgetter
 from typing import Any
 
-from hub.http.errors import Forbidden, HubError
+from hub.http.errors import Forbidden
 from hub.ui.datetime_fields import field_of, shown
 from hub.ui.lists import filters, paging
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.paging import query
 from hub.ui.lists.sorting import Sorting
 from hub.ui.replay.counting import ReplayCount
+from hub.ui.replay.replay_rights import check_start, may_start
 from hub.ui.replay.selection import LONGEST, describe, selected
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
@@ -18,7 +19,6 @@ from store import Row
 from store.clock import DAY
 from store.delivery.replays import replay_runs
 from store.errors import Invalid, Missing
-from store.hooks import hooks
 from store.hooks.event_names import PLATFORM_EVENTS
 
 ui = Section("Replay", "/replay")
@@ -128,6 +128,7 @@ def _dry_run(ctx: ViewContext, asked: dict[str, str]) -> dict[str, Any]:
         "more": more,
         "live": f"{ROOT}/replay/count?{live}" if more else "",
         "words": describe(chosen, asked),
+        "may_start": may_start(ctx, chosen),
     }
 
 
@@ -147,7 +148,11 @@ def continue_count(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]
     if state.number >= len(chosen):
         return state, []
     state = state.go_on(ctx.db, chosen, COUNTED)
-    values = {"counted": state.many, "more": state.number < len(chosen)}
+    values = {
+        "counted": state.many,
+        "more": state.number < len(chosen),
+        "may_start": may_start(ctx, chosen),
+    }
     return state, [PanelUpdate("count", "_count.html", values)]
 
 
@@ -156,8 +161,7 @@ def start_replay(ctx: ViewContext) -> ActionResult:
     """Start the replay."""
     asked = {name: ctx.form.get(name, "").strip()[:LONGEST] for name in FIELDS}
     chosen = selected(ctx, asked)
-    for one in chosen:
-        _check_change(ctx, one.repo_id, one.hook_id)
+    check_start(ctx, chosen)
     runs = [replay_runs.start(ctx.db, one, ctx.viewer.name)["id"] for one in chosen]
     if len(runs) > 1:
         notice = f"The worker runs {len(runs)} replays."
@@ -170,7 +174,7 @@ def start_replay(ctx: ViewContext) -> ActionResult:
 def show_replay(ctx: ViewContext) -> dict[str, Any]:
     """Show the progress of a replay."""
     run = _found(ctx)
-    return {"run": run_row(run), "may_change": _may_change(ctx, run)}
+    return {"run": run_row(run), "may_change": may_start(ctx, [replay_runs.selection_of(run)])}
 
 
 @ui.live("/replay/{run_id}/live")
@@ -180,7 +184,7 @@ def follow_replay(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]
     mark = (run["moves"], run["ended_at"])
     if mark == state:
         return state, []
-    values = {"run": run_row(run), "may_change": _may_change(ctx, run)}
+    values = {"run": run_row(run), "may_change": may_start(ctx, [replay_runs.selection_of(run)])}
     return mark, [PanelUpdate("run", "_replay.html", values)]
 
 
@@ -188,7 +192,7 @@ def follow_replay(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]
 def cancel_replay(ctx: ViewContext) -> ActionResult:
     """Cancel a replay."""
     run = _found(ctx)
-    _check_change(ctx, run["repo_id"], run["hook_id"])
+    check_start(ctx, [replay_runs.selection_of(run)])
     replay_runs.cancel(ctx.db, run["id"])
     notice = "Cancelled. Deliveries created until now are still sent."
     return ActionResult(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
@@ -209,28 +213,6 @@ def _found(ctx: ViewContext) -> Row:
     if run["url"] is None or ctx.viewer.may_see(ctx.db, run["hook_id"]):
         return run
     return {**run, "url": None}
-
-
-def _may_change(ctx: ViewContext, run: Row) -> bool:
-    try:
-        _check_change(ctx, run["repo_id"], run["hook_id"])
-    except (HubError, Missing):
-        return False
-    return True
-
-
-def _check_change(ctx: ViewContext, repo_id: int | None, hook_id: int | None) -> None:
-    """Check that the viewer may replay the events of this repository, to this hook, or all.
-
-    Raises Missing or Forbidden if not.
-    """
-    hook = None if hook_id is None else hooks.by_id(ctx.db, hook_id)
-    if repo_id is not None:
-        ctx.viewer.check_change_of(ctx.db, ctx.viewer.repository(ctx.db, repo_id))
-    elif hook is None:
-        ctx.viewer.check_change_all(ctx.db)
-    if hook is not None and hook["repo_id"] is None:
-        ctx.viewer.check_change(ctx.db, hook)
 
 
 def run_row(run: Row) -> dict[str, Any]:

@@ -215,6 +215,22 @@ async def test_an_owner_finds_those_of_the_organization(around: Around) -> None:
             assert "Deliveries to be created" not in page, hook
 
 
+@pytest.mark.parametrize(
+    ("scope", "is_offered"), [("admin:org_hook", True), ("read:repo_hook", False)]
+)
+async def test_a_replay_is_offered_to_a_token_that_may_start_it(
+    around: Around, scope: str, is_offered: bool
+) -> None:
+    """The hook of an organization needs no scope of repositories' hooks."""
+    place = f"/ui/replay?hook={around.org if is_offered else around.own}&count=1"
+    token = around.token(around.world.seed.octo, scope)
+    async with open_dashboard(around.world.store, token) as browser:
+        page = await browser.page(place)
+        assert "Deliveries to be created 1" in text_of(page)
+        assert ('form="start"' in page) is is_offered
+        assert ("a token that may change these hooks" in page) is not is_offered
+
+
 async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
     acme = around.world.store.look(accounts.by_login, "acme")
     assert acme is not None

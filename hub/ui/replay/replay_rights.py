@@ -1,0 +1,35 @@
+"""The right to start and to cancel a replay."""
+
+from collections.abc import Iterable
+
+from hub.http.errors import HubError
+from hub.ui.view_context import ViewContext
+from store.delivery.replays.replay_selection import ReplaySelection
+from store.errors import Missing
+from store.hooks import hooks
+
+
+def may_start(ctx: ViewContext, chosen: Iterable[ReplaySelection]) -> bool:
+    """Return whether the viewer may replay these selections."""
+    try:
+        check_start(ctx, chosen)
+    except (HubError, Missing):
+        return False
+    return True
+
+
+def check_start(ctx: ViewContext, chosen: Iterable[ReplaySelection]) -> None:
+    """Check that the viewer may replay these selections. Raises Missing or Forbidden if not."""
+    for one in chosen:
+        _check_change(ctx, one.repo_id, one.hook_id)
+
+
+def _check_change(ctx: ViewContext, repo_id: int | None, hook_id: int | None) -> None:
+    """Check that the viewer may replay the events of this repository, to this hook, or all."""
+    hook = None if hook_id is None else hooks.by_id(ctx.db, hook_id)
+    if repo_id is not None:
+        ctx.viewer.check_change_of(ctx.db, ctx.viewer.repository(ctx.db, repo_id))
+    elif hook is None:
+        ctx.viewer.check_change_all(ctx.db)
+    if hook is not None and hook["repo_id"] is None:
+        ctx.viewer.check_change(ctx.db, hook)
