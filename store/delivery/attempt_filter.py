@@ -17,8 +17,8 @@ MOST_HOOKS = 5_000
 class AttemptFilter:
     """A filter for attempts. `repo_ids` and `hook_ids` None mean everywhere.
 
-    `repo_ids` finds the attempts of the repositories' own hooks. `repo_id` finds the attempts for
-    events of one repository, to any hook.
+    `repo_ids` finds the attempts of the repositories' own hooks. `events_of` finds the attempts
+    for events of these repositories, to any hook.
     `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
     attempts without a response. `first` and `before` limit the ids. `times` limits the starts, and
     `attempt_feed.id_range` returns the ids for it.
@@ -35,7 +35,7 @@ class AttemptFilter:
     codes: tuple[int, int] | None = None
     first: int = 0
     before: int | None = None
-    repo_id: int | None = None
+    events_of: Sequence[int] | None = None
     times: TimeRange = ALWAYS
     hidden_owners: Sequence[int] = ()
 
@@ -43,7 +43,7 @@ class AttemptFilter:
     def narrowed(self) -> bool:
         """Return whether the filter has a condition that no index supports."""
         success = self.status == "success"
-        conditions = (self.event, self.pattern, self.codes, success, self.repo_id)
+        conditions = (self.event, self.pattern, self.codes, success, self.events_of)
         return any(one not in ("", None, False) for one in (*conditions, bool(self.hidden_owners)))
 
     @property
@@ -107,9 +107,9 @@ def conditions(
         lowest, highest = wanted.codes
         none = " AND a.status_code IS NULL"
         where += none if not highest else f" AND a.status_code BETWEEN {lowest:d} AND {highest:d}"
-    if wanted.repo_id is not None:
-        where += " AND a.repo_id = :repo_id"
-        given["repo_id"] = wanted.repo_id
+    if wanted.events_of is not None:
+        where += f" AND a.repo_id IN (SELECT id FROM {db.each('events_of', id='integer')} AS v)"
+        given["events_of"] = json_array(wanted.events_of)
     if wanted.hidden_owners:
         hidden = f"(SELECT id FROM {db.each('hidden', id='integer')} AS u)"
         where += (

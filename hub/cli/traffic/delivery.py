@@ -120,7 +120,8 @@ def _follow(
     if state == STATES[FILTERED]:
         raise click.UsageError("--follow shows attempts, and filtered deliveries have none")
     first = limit if is_given(click.get_current_context(), "--limit") else FIRST
-    wanted = AttemptFilter(hook_id=hook_id, event=event or "", repo_id=repo_id)
+    events_of = None if repo_id is None else [repo_id]
+    wanted = AttemptFilter(hook_id=hook_id, event=event or "", events_of=events_of)
     with until_interrupted():
         # Imported here, because most listings are without --follow.
         from hub.cli.traffic import tail

@@ -16,7 +16,6 @@ from store.delivery import attempt_feed, attempt_text
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
 from store.delivery.listing.attempt_following import FeedPosition, advance
-from store.hooks import hooks
 from store.hooks.event_names import parse_pattern
 
 ui = Section("Deliveries", "/deliveries")
@@ -114,10 +113,12 @@ def _filter(ctx: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFil
         **asked.chosen,
     }
     repo_ids, hidden = filters.scope(ctx, chosen["repository"])
-    repo_ids, hook_id, hook_ids = _hooks(ctx, chosen, repo_ids)
+    org_ids = filters.organizations(ctx, chosen["repository"])
+    hook_id, hook_ids = filters.hooks_named(ctx, chosen["hook"], repo_ids, org_ids)
     name, pattern = parse_pattern(chosen["event"])
     return chosen, AttemptFilter(
-        repo_ids,
+        # The viewer may see each attempt of the hooks that are named.
+        repo_ids if hook_id is None and hook_ids is None else None,
         hook_id,
         name or "",
         chosen["status"],
@@ -127,26 +128,9 @@ def _filter(ctx: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFil
         *attempt_feed.id_range(ctx.db, asked.times),
         # A range such as the last hour need not be exact, and its attempts are counted by an index.
         times=ALWAYS if asked.chosen["range"] else asked.times,
+        events_of=repo_ids if hook_id is not None and chosen["repository"] else None,
         hidden_owners=hidden,
     )
-
-
-def _hooks(
-    ctx: ViewContext, chosen: dict[str, str], repo_ids: list[int] | None
-) -> tuple[list[int] | None, int | None, list[int] | None]:
-    """Return the repositories, the hook and the hooks of the filter; None for all.
-
-    The viewer may see each attempt of the hooks that are named, so these need no repositories.
-    """
-    org_ids = filters.organizations(ctx, chosen["repository"])
-    hook_id, hook_ids = filters.hooks_named(ctx, chosen["hook"], repo_ids, org_ids)
-    if hook_id is None and hook_ids is None:
-        return repo_ids, None, None
-    if hook_id is not None and chosen["repository"]:
-        hook = hooks.by_id(ctx.db, hook_id)
-        if hook is None or hook["repo_id"] not in (repo_ids or ()):
-            return None, None, []
-    return None, hook_id, hook_ids
 
 
 @ui.live("/deliveries/live")

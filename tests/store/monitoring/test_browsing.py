@@ -137,9 +137,9 @@ def test_the_attempts_of_a_repository_are_those_to_any_hook(world: World) -> Non
         return sorted((row["hook_id"], row["repo_id"]) for row in page.rows)
 
     mine = world.repo["id"]
-    assert found(repo_id=mine) == [(own["id"], mine), (of_all["id"], mine)]
-    assert found(repo_id=other["id"]) == [(of_all["id"], other["id"])]
-    assert found(repo_id=mine, hook_id=of_all["id"]) == [(of_all["id"], mine)]
+    assert found(events_of=[mine]) == [(own["id"], mine), (of_all["id"], mine)]
+    assert found(events_of=[other["id"]]) == [(of_all["id"], other["id"])]
+    assert found(events_of=[mine], hook_id=of_all["id"]) == [(of_all["id"], mine)]
     assert found(repo_ids=[mine]) == [(own["id"], mine)]
 
 

@@ -211,7 +211,7 @@ def test_past_attempts_are_searched_window_by_window(store: Store, hook_id: int,
         store.do(deliveries.redeliver, 1, hook_id, 1)
         tried(store, hook_id, 200)
     monkeypatch.setattr(attempt_feed, "WINDOW", 1)
-    wanted = AttemptFilter(repo_id=1)
+    wanted = AttemptFilter(events_of=[1])
     newest = store.look(attempt_feed.latest)
     assert len(store.look(tail.latest_attempts, wanted, 4, newest)) == 4
 

@@ -181,6 +181,25 @@ async def test_an_oauth_application_sees_and_changes_its_own(around: Around) -> 
     await store.close()
 
 
+async def test_a_repository_limits_the_deliveries_to_a_hook_of_many(around: Around) -> None:
+    """Such a hook belongs to none, and gets the events of each."""
+    store, world = around.world.store, around.world
+    spare = store.do(repositories.create, around.repo["owner_id"], "spare")
+    store.do(outbox.emit, "push", None, spare["id"], {"ref": "refs/heads/spare"})
+    for hook_id in (around.org, around.system):
+        attempted(store, hook_id)
+    owner = around.token(world.seed.octo, *OWNING)
+    async with open_dashboard(store) as browser:
+        for token, hook_id in ((owner, around.org), (world.operator, around.system)):
+            browser.client.cookies.clear()
+            await browser.sign_in(token)
+            for named, many in (("", 2), ("acme/engine", 1), ("acme", 2), ("octo/hello", 0)):
+                place = f"/ui/deliveries?hook={hook_id}&repository={named}"
+                for more in ("", "&sort=-duration"):
+                    page = await browser.page(f"{place}{more}")
+                    assert page.count('class="guid"') == many, f"{place}{more}"
+
+
 async def test_the_oauth_token_of_a_site_administrator_sees_no_other_hooks(around: Around) -> None:
     store = around.world.store
     root = store.look(accounts.by_login, "root")
