@@ -156,6 +156,31 @@ async def test_a_list_goes_on_after_its_selection_has_ended(visit, server):
     await expect(row(page, "until-nothing-is-selected")).to_have_count(1)
 
 
+async def test_a_list_that_waits_keeps_only_the_rows_that_it_will_show(visit, server):
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/deliveries?hook={server.world.good}")
+    await live(page)
+    await page.locator("#attempts").evaluate("list => { list.dataset.most = 1; }")
+    await page.evaluate(
+        """() => {
+            const text = Object.getOwnPropertyDescriptor(Element.prototype, "innerHTML");
+            const set = function (html) {
+                window.parsed = Math.max(window.parsed || 0, html.split("<tr").length - 1);
+                text.set.call(this, html);
+            };
+            Object.defineProperty(Element.prototype, "innerHTML", { ...text, set });
+        }"""
+    )
+    await page.get_by_role("checkbox").nth(1).check()
+    for number, guid in enumerate(("waits-first", "waits-second", "waits-third"), 1):
+        await server.post(guid=guid)
+        await expect(page.get_by_role("button", name=f"{number} new")).to_be_visible()
+    await page.get_by_role("button", name="3 new").click()
+    await expect(row(page, "waits-third")).to_have_count(1)
+    await expect(page.get_by_text(re.compile("delivery attempts?, and 3 new$"))).to_be_visible()
+    assert await page.evaluate("window.parsed") == 1
+
+
 async def test_the_focus_stays_where_a_panel_is_renewed(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui")

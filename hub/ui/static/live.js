@@ -50,11 +50,17 @@ class LivePart {
 
   hear(html) {
     if (this.grows) {
-      this.held = html + (this.held || "");
-      this.many += this.rows(html).length;
+      const rows = this.rows(html);
+      this.many += rows.length;
+      // A list can wait all night, so it keeps no rows that it would not show.
+      this.held = [...rows, ...(this.held || [])].slice(0, this.most);
     } else this.held = html;
     if (this.waits) this.announce();
     else this.show();
+  }
+
+  get most() {
+    return Number(this.element.dataset.most);
   }
 
   rows(html) {
@@ -74,13 +80,14 @@ class LivePart {
   }
 
   show() {
-    const html = this.held;
-    if (html === null) return;
+    const held = this.held;
+    if (held === null) return;
+    this.since += this.many;
     this.held = null;
     this.many = 0;
     const kept = focusedIn(this.element);
-    if (this.grows) this.grow(this.rows(html));
-    else this.element.innerHTML = html;
+    if (this.grows) this.grow(held);
+    else this.element.innerHTML = held;
     focusAgain(this.element, kept);
     if (this.button && document.activeElement === this.button) this.element.closest("[tabindex]").focus();
     this.announce();
@@ -88,11 +95,9 @@ class LivePart {
   }
 
   grow(rows) {
-    const most = Number(this.element.dataset.most);
-    this.element.prepend(...rows.slice(0, most));
-    while (this.element.children.length > most) this.element.lastElementChild.remove();
+    this.element.prepend(...rows);
+    while (this.element.children.length > this.most) this.element.lastElementChild.remove();
     // The number of matches is of the time when the page was loaded.
-    this.since += rows.length;
     if (this.counted) this.counted.textContent = this.counted.textContent.replace(/, and \d+ new$|$/, `, and ${this.since} new`);
     for (const empty of document.querySelectorAll("[data-until-rows]")) empty.hidden = true;
   }
