@@ -51,15 +51,20 @@ async def test_the_key_reloads_no_form_that_is_filled_in(visit):
     guest = await visit("ada")
     page = await guest.go("/ui/hooks/new")
     field = page.get_by_label("Retry schedule")
-    await field.fill("0, 60")
-    await page.get_by_text("Headers", exact=True).click()
-    await page.keyboard.press("r")
-    # A reload would have begun before the next key is handled.
-    await page.keyboard.press("?")
-    await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-    await expect(field).to_have_value("0, 60")
-    await page.keyboard.press("Escape")
-    await field.fill("")
+    choice = page.locator("[name=content_type]")
+    usual = await choice.input_value()
+    other = await choice.locator("option:not(:checked)").get_attribute("value")
+    for filled, value, former in ((field, "0, 60", ""), (choice, other, usual)):
+        fill = filled.fill if filled is field else filled.select_option
+        await fill(value)
+        await page.get_by_text("Headers", exact=True).click()
+        await page.keyboard.press("r")
+        # A reload would have begun before the next key is handled.
+        await page.keyboard.press("?")
+        await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        await expect(filled).to_have_value(value)
+        await page.keyboard.press("Escape")
+        await fill(former)
     await page.get_by_role("heading", level=1).click()
     async with page.expect_navigation():
         await page.keyboard.press("r")

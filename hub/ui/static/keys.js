@@ -57,9 +57,11 @@ if (location.hash === "#text") search();
 
 // A key that was meant for a field must not throw away a form that somebody fills in, or a selection.
 function reload() {
-  const isFilled = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+  const usual = (list) => Math.max(0, [...list.options].findIndex((one) => one.defaultSelected));
+  const isFilled = (field) => field.matches("select") ? field.selectedIndex !== usual(field)
+    : field.value !== field.defaultValue || field.checked !== field.defaultChecked;
   const fields = [...document.querySelectorAll("main form[method=post]"), ...document.querySelectorAll("form#retry")]
-    .flatMap((form) => [...form.elements]).filter((field) => field.matches("input, textarea"));
+    .flatMap((form) => [...form.elements]).filter((field) => field.matches("input, textarea, select"));
   if (!fields.some(isFilled)) location.reload();
 }
 
