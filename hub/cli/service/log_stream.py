@@ -1,13 +1,13 @@
 """The end of the log: writing to standard error without waiting for its reader."""
 
 import logging
+import os
 import select
+import time
 from typing import TextIO
 
-# Milliseconds that a reader of the log may take to make room.
-PATIENCE = 1000
-# A pipe or a socket with any room takes these characters at once, also if each has four bytes.
-PORTION = select.PIPE_BUF // 4
+# Seconds that a reader of the log may take to make room, and how many it gets back in a second.
+PATIENCE, REGAINED = 1.0, 0.01
 
 
 class LogHandler(logging.StreamHandler[TextIO]):
@@ -18,38 +18,64 @@ class LogHandler(logging.StreamHandler[TextIO]):
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
+        self._number = _number_of(stream)
         self._lost = 0
         self._torn = False
+        self._patience, self._waited_at = PATIENCE, time.monotonic()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record. If earlier ones are missing, write their number before it."""
+        if self._number is None:
+            super().emit(record)
+            return
         try:
-            lost = self._lost
-            if lost and self._has_room():
+            if (lost := self._lost) and self._has_room(self._number):
                 self._lost = 0
-                self._write(self.format(_missing(lost)))
-            self._write(self.format(record))
+                self._write(self._number, self.format(_missing(lost)))
+            self._write(self._number, self.format(record))
         except Exception:
             self.handleError(record)
 
-    def _write(self, line: str) -> None:
+    def _write(self, number: int, line: str) -> None:
         text = ("\n" if self._torn else "") + line + self.terminator
-        for at in range(0, len(text), PORTION):
-            if not self._has_room():
+        left = text.encode(self.stream.encoding, self.stream.errors or "strict")
+        while left:
+            # A pipe or a socket with any room takes this piece at once. Lines of several processes
+            # do not mix in it.
+            piece = left[: select.PIPE_BUF]
+            try:
+                written = os.write(number, piece) if self._has_room(number) else 0
+            except BlockingIOError:
+                written = 0
+            if not written:
                 self._lost += 1
                 return
-            self.stream.write(text[at : at + PORTION])
-            self.stream.flush()
-            self._torn = at + PORTION < len(text)
+            left = left[written:]
+            self._torn = bool(left)
 
-    def _has_room(self) -> bool:
-        try:
-            number = self.stream.fileno()
-        except (OSError, ValueError):
-            return True
+    def _has_room(self, number: int) -> bool:
         room = select.poll()
         room.register(number, select.POLLOUT)
-        return bool(room.poll(0 if self._lost else PATIENCE))
+        began = time.monotonic()
+        # A slow reader must not take a second for each line.
+        regained = (began - self._waited_at) * REGAINED
+        self._patience = min(PATIENCE, self._patience + regained)
+        found = room.poll(int(self._patience * 1000))
+        self._waited_at = time.monotonic()
+        self._patience = max(0.0, self._patience - (self._waited_at - began))
+        return bool(found)
+
+
+def _number_of(stream: TextIO) -> int | None:
+    try:
+        number = stream.fileno()
+    except (OSError, ValueError):
+        return None
+    try:
+        # A terminal can have less room than a piece. Only this descriptor does not wait for more.
+        return os.open(os.ttyname(number), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError:
+        return number
 
 
 def _missing(lost: int) -> logging.LogRecord:

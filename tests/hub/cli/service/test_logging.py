@@ -9,6 +9,7 @@ import re
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,56 @@ def test_lines_that_are_not_read_are_left_out(stalled: tuple[logging.Handler, in
     empty, said, line, last = os.read(end, 1_000_000).decode().split("\n")
     assert (empty, line, last) == ("", "read again", "")
     assert said == "3 records are missing here: standard error was not read in time"
+
+
+def test_a_character_that_is_written_as_several_needs_no_more_room(
+    stalled: tuple[logging.Handler, int],
+) -> None:
+    """A name of a file may have bytes that are not UTF-8."""
+    handler, end = stalled
+    handler.stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
+    handler.emit(record("\udcff" * 1000))
+    assert os.read(end, 1_000_000).lstrip(b"x") == (rb"\udcff" * 1000)[: select.PIPE_BUF]
+
+
+def test_a_line_of_a_page_is_written_at_once() -> None:
+    """Other processes may write to the same pipe, and would tear it."""
+    end, begin = os.pipe2(os.O_DIRECT)
+    line = "x" * (select.PIPE_BUF - 1)
+    with os.fdopen(begin, "w", encoding="utf-8") as stream:
+        log_stream.LogHandler(stream).emit(record(line))
+        assert os.read(end, 1_000_000).decode() == f"{line}\n"
+    os.close(end)
+
+
+def test_a_terminal_that_is_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_stream, "PATIENCE", 0)
+    end, begin = pty.openpty()
+    with os.fdopen(begin, "w", encoding="utf-8") as stream:
+        handler = log_stream.LogHandler(stream)
+        for _ in range(1_000):
+            handler.emit(record("x" * 1_000))
+        assert os.read(end, 100) == b"x" * 100
+    os.close(end)
+
+
+def test_a_slow_reader_is_not_waited_for_at_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = [0.0]
+
+    class SlowReader:
+        def register(self, *_: int) -> None: ...
+
+        def poll(self, most: int) -> list[int]:
+            waited[0] += min(most / 1000, 0.4)
+            return [1] if most >= 400 else []
+
+    monkeypatch.setattr(select, "poll", SlowReader)
+    monkeypatch.setattr(time, "monotonic", lambda: waited[0])
+    with open(os.devnull, "w", encoding="utf-8") as stream:  # noqa: PTH123 - a device
+        handler = log_stream.LogHandler(stream)
+        for _ in range(100):
+            handler.emit(record("a line"))
+    assert waited[0] < 2
 
 
 @pytest.mark.parametrize("text", ["x" * 200_000, "\U0001f514" * 100_000, "\x1b" * 100_000])
