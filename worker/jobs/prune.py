@@ -44,6 +44,8 @@ REF_REPORTS = 31 * DAY
 
 # If a run is later than this (microseconds), the clock may be fast, and only for a while.
 LATE = DAY
+# A run that failed so often before has been retried for most of a day, so the clock is right.
+MANY_FAILURES = 24
 
 # A consumer that repeats an answer within this time (microseconds) gets the same response.
 PULL_LEASES = HOUR
@@ -118,11 +120,14 @@ async def prune(
 def _base(db: Connection) -> int:
     """Return the time from which this run counts ages: the present, or when a late run was due.
 
-    After a late run, the next one is on time.
+    After a late run, the next one is on time. If runs fail, the job stays due at the same time. It
+    must not keep everything until the failures end.
     """
     row = jobs.get(db, "prune")
-    due_at = None if row is None else row["due_at"]
-    return due_at if due_at is not None and db.now - due_at > LATE else db.now
+    if row is None or row["due_at"] is None or row["failures"] >= MANY_FAILURES:
+        return db.now
+    due_at: int = row["due_at"]
+    return due_at if db.now - due_at > LATE else db.now
 
 
 def _import_runs(db: Connection) -> bool:

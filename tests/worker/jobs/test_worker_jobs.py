@@ -173,6 +173,22 @@ async def test_a_late_run_of_pruning_counts_from_its_time(harness: WorkerHarness
     assert harness.store.look(count) == Counter(hook=1)
 
 
+async def test_a_run_of_pruning_that_fails_for_a_day_counts_from_the_present(
+    harness: WorkerHarness,
+) -> None:
+    """Its due time does not move, and nothing else would be deleted until the failures end."""
+    harness.hook()
+    await harness.work()
+    await harness.event()
+    await harness.over(delivered=1)
+    await until(lambda: unprojected(harness) == 0)
+    harness.store.do(prune_is_due)
+    harness.clock.advance(365 * DAY)
+    harness.store.do(lambda db: db.execute("UPDATE job SET failures = 24 WHERE name = 'prune'"))
+    await prune_few_at_a_time(harness.store, WorkerSettings())
+    assert harness.store.look(count) == Counter(hook=1)
+
+
 async def test_the_audit_log_is_kept_longest(harness: WorkerHarness) -> None:
     assert WorkerSettings().keep_audit == 400 * DAY
 
