@@ -14,12 +14,12 @@ from typing import Any
 
 @contextlib.contextmanager
 def interrupted_by(*signals: signal.Signals) -> Iterator[None]:
-    """Make Ctrl-C and these signals end the block with KeyboardInterrupt, so that it can clean up.
+    """Make these signals end the block with KeyboardInterrupt, so that it can clean up.
 
     Only the first signal does so. Another one would interrupt the cleanup. A signal that the
     process ignores stays ignored, such as SIGHUP after nohup.
     """
-    former = _handlers((signal.SIGINT, *signals))
+    former = _handlers(signals)
     received = False
 
     def interrupt(*_: object) -> None:

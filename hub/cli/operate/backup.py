@@ -1,7 +1,7 @@
 """`tocsin backup`: a backup of the database in one file, made while the daemon runs."""
 
 from pathlib import Path
-from signal import SIGHUP, SIGTERM
+from signal import SIGHUP, SIGINT, SIGTERM
 from typing import Any
 
 import click
@@ -65,7 +65,7 @@ def backup(
         target = _target(file, settings, database, compress, store.clock.now())
         if keep is not None and file == target:
             raise click.UsageError("--keep needs a directory as FILE")
-        with interrupted_by(SIGTERM, SIGHUP), bar("copying") as on_progress:
+        with interrupted_by(SIGINT, SIGTERM, SIGHUP), bar("copying") as on_progress:
             made = making.create_backup(
                 database,
                 target,

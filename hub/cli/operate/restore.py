@@ -1,7 +1,7 @@
 """`tocsin restore`: replaces the database with a backup, and keeps the old database."""
 
 from pathlib import Path
-from signal import SIGHUP, SIGTERM
+from signal import SIGHUP, SIGINT, SIGTERM
 
 import click
 
@@ -49,7 +49,7 @@ def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
     database = sqlite_path(settings.store, settings.data_dir)
     make_directory(settings.data_dir)
     with (
-        interrupted_by(SIGTERM, SIGHUP),
+        interrupted_by(SIGINT, SIGTERM, SIGHUP),
         open_files.exclusive_lock(database),
         restoring.prepare(file, database) as prepared,
     ):
