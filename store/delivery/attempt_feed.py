@@ -28,12 +28,13 @@ LATEST = 2**62
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
     " a.duration, a.status_code, a.error, a.url, e.guid, e.name AS event, e.action,"
-    " d.state, d.due_at, h.resting_until, h.held_until, h.paused_at, h.active AS hook_active,"
+    " d.state, d.due_at, h.resting_until, COALESCE(h.held_until, s.held_until) AS held_until,"
+    " h.paused_at, h.active AS hook_active,"
     " o.login || '/' || r.name AS repository"
 )
 JOINED = (
     " JOIN event e ON e.id = a.event_id LEFT JOIN delivery d ON d.id = a.delivery_id"
-    " LEFT JOIN hook h ON h.id = a.hook_id"
+    " LEFT JOIN hook h ON h.id = a.hook_id LEFT JOIN websub s ON s.id = -a.hook_id"
     " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
 )
 
@@ -272,8 +273,8 @@ def get_delivery(db: Connection, delivery_id: int) -> Row | None:
     """
     return db.one(
         "SELECT d.id, d.state, d.due_at, d.attempts, d.redelivery, d.reason, d.lease_id,"
-        " h.resting_until, h.held_until, h.paused_at, h.active AS hook_active"
-        " FROM delivery d LEFT JOIN hook h ON h.id = d.hook_id"
-        " WHERE d.id = :id",
+        " h.resting_until, COALESCE(h.held_until, w.held_until) AS held_until, h.paused_at,"
+        " h.active AS hook_active FROM delivery d LEFT JOIN hook h ON h.id = d.hook_id"
+        " LEFT JOIN websub w ON w.id = -d.hook_id WHERE d.id = :id",
         id=delivery_id,
     )

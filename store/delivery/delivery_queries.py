@@ -57,8 +57,8 @@ def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> lis
     rows = db.all(
         "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
         " d.due_at, d.lease_id, d.reason, e.guid, e.org_id, e.name AS event, e.action,"
-        " e.received_at, COALESCE(h.url, w.callback) AS url, h.resting_until, h.held_until,"
-        " h.paused_at, h.active AS hook_active,"
+        " e.received_at, COALESCE(h.url, w.callback) AS url, h.resting_until,"
+        " COALESCE(h.held_until, w.held_until) AS held_until, h.paused_at, h.active AS hook_active,"
         " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
         " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
         " LEFT JOIN websub w ON w.id = -d.hook_id"

@@ -7,7 +7,15 @@ from store_world import World
 from websub_followers import CALLBACK, follow_pushes
 
 from store.clock import DAY, MINUTE, SECOND
-from store.delivery import attempts, deliveries, future_times, leases
+from store.delivery import (
+    attempt_feed,
+    attempts,
+    deliveries,
+    delivery_queries,
+    future_times,
+    leases,
+)
+from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.attempts import parse_headers
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.outcomes.attempt_outcomes import record
@@ -259,6 +267,12 @@ class TestDisabling:
         held = world.failure(lease, one, url=CALLBACK, held_until=world.now + DAY)
         put(world, held)
         assert held_until() == world.now + DAY
+        found = [
+            world.store.look(attempt_feed.get_delivery, one.id),
+            *world.store.look(attempt_feed.page, AttemptFilter(), limit=9).rows,
+            *world.store.look(delivery_queries.page, limit=9),
+        ]
+        assert [row["held_until"] for row in found if row] == [world.now + DAY] * 3
         world.clock.advance(60)
         world.store.do(follow_pushes, world.repo["id"])
         assert held_until() is None
