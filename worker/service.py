@@ -142,7 +142,7 @@ class Worker:
             # This engine has one worker, so a crash left the other leases. Waiting for their end is
             # needless.
             await self._store.note(leases.release_others, lease_id)
-        await self._store.note(discount_outage, lease_id)
+        await self._store.note(discount_outage)
         self._stop_listening = await self._store.listen(self.wake)
         self._store.notifier = self.dispatcher.local
         self._announcer = PullAnnouncer(self._store)

@@ -49,15 +49,6 @@ def live(db: Connection) -> int:
     return found
 
 
-def claim_outage(db: Connection, lease_id: int | None, since: int) -> bool:
-    """Claim an outage that began at `since`. Return False if another worker has claimed it."""
-    db.alone("outage")
-    if db.value("SELECT 1 FROM lease WHERE outage = :since", since=since) is not None:
-        return False
-    db.execute("UPDATE lease SET outage = :since WHERE id = :id", since=since, id=lease_id)
-    return True
-
-
 def delivery_ids(db: Connection, lease_id: int) -> list[int]:
     """Return the ids of the deliveries under a lease."""
     return [

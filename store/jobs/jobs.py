@@ -54,14 +54,25 @@ def get(db: Connection, name: str) -> Row | None:
 
 
 def last_end(db: Connection) -> int | None:
-    """Return when the latest run of a job ended, or None. Some jobs run every few seconds.
+    """Return when the latest run of a job, or the last discounted outage, ended, or None.
 
-    A time that is far ahead was written by a clock that was fast. It is ignored.
+    Some jobs run every few seconds. A time that is far ahead was written by a clock that was fast.
+    It is ignored.
     """
     found: int | None = db.value(
-        "SELECT max(ended_at) FROM job WHERE ended_at <= :ahead", ahead=db.now + HOUR
+        "SELECT max(ended) FROM (SELECT ended_at AS ended FROM job WHERE ended_at IS NOT NULL"
+        " UNION ALL SELECT discounted_at FROM job WHERE discounted_at > 0) AS w"
+        " WHERE ended <= :ahead",
+        ahead=db.now + HOUR,
     )
     return found
+
+
+def discounted(db: Connection) -> None:
+    """Record that an outage that ends now is discounted."""
+    db.execute(
+        "UPDATE job SET discounted_at = :now WHERE name = (SELECT min(name) FROM job)", now=db.now
+    )
 
 
 def new_row(name: str, schedule: str, due_at: int | None) -> Row:

@@ -2,7 +2,6 @@
 
 from store import Connection
 from store.clock import MINUTE
-from store.delivery import leases
 from store.hook_state import hook_pauses
 from store.jobs import jobs
 
@@ -10,13 +9,13 @@ from store.jobs import jobs
 OUTAGE = 5 * MINUTE
 
 
-def discount_outage(db: Connection, lease_id: int | None = None) -> None:
+def discount_outage(db: Connection) -> None:
     """Do not count an outage that ends now as time in which hooks failed.
 
-    `lease_id` is the lease of this worker. If several workers start now, one of them does this.
+    Several workers may start now, or one again and again.
     """
+    db.alone("outage")
     ended = jobs.last_end(db)
-    if ended is None or db.now - ended <= OUTAGE:
-        return
-    if leases.claim_outage(db, lease_id, ended):
+    if ended is not None and db.now - ended > OUTAGE:
         hook_pauses.discount_outage(db, ended)
+        jobs.discounted(db)

@@ -485,8 +485,7 @@ CREATE TABLE lease (
     expires_at BIGINT NOT NULL,
     -- When the worker last renewed the lease, and how far it lagged behind then.
     seen_at BIGINT NOT NULL DEFAULT 0,
-    lag BIGINT NOT NULL DEFAULT 0,   -- microseconds
-    outage BIGINT                    -- the beginning of an outage that this worker has discounted
+    lag BIGINT NOT NULL DEFAULT 0    -- microseconds
 );
 
 -- A consumer's claim on one delivery of a pull hook. It stays for a while after its end, so that a
@@ -1653,7 +1652,8 @@ CREATE TABLE job (
     outcome TEXT,                       -- done, failed, stopped
     error TEXT,
     failures INTEGER NOT NULL DEFAULT 0,        -- number of failures in a row
-    rests_until BIGINT NOT NULL DEFAULT 0       -- when it is retried after a failure
+    rests_until BIGINT NOT NULL DEFAULT 0,      -- when it is retried after a failure
+    discounted_at BIGINT NOT NULL DEFAULT 0     -- the end of the last outage that was discounted
 );
 
 -- Enterprises, their members, organizations and teams.
