@@ -5,14 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from store.accounts import permissions
-from store.accounts.administrators import AUTHORIZED
 from store.accounts.apps import checked_events
-from store.accounts.memberships import OwnSelection
 from store.accounts.permissions import METADATA
 from store.apps import installation_repositories
 from store.database import paging, row_lookup
 from store.database.connection import ENDLESS, Connection, Row
-from store.database.paging import ListedRows
 from store.errors import Conflict, Invalid
 from store.hooks import app_subscriptions
 
@@ -23,10 +20,6 @@ SELECT = (
     " FROM installation i JOIN app p ON p.id = i.app_id JOIN account a ON a.id = i.account_id"
 )
 OUTDATED = "(i.permissions <> p.permissions OR i.events <> p.events)"
-USERS_ACCOUNTS = (
-    "SELECT a.id FROM account a WHERE a.id = :user_id UNION ALL"
-    " SELECT m.organization_id FROM membership m WHERE m.account_id = :user_id"
-)
 
 
 def create(
@@ -102,10 +95,14 @@ def on_account(db: Connection, app_id: int, account_id: int) -> Row | None:
 
 
 def _read(row: Row | None) -> Row | None:
-    return None if row is None else _decoded(row)
+    return None if row is None else decoded(row)
 
 
-def _decoded(row: Row) -> Row:
+def decoded(row: Row) -> Row:
+    """Return a row of SELECT with its JSON read.
+
+    Its permissions are those that the app still asks for.
+    """
     held = permissions.common(json.loads(row["permissions"]), json.loads(row.pop("most")))
     row["permissions"] = METADATA | held
     row["events"] = json.loads(row["events"])
@@ -116,7 +113,7 @@ def _decoded(row: Row) -> Row:
 def of_account(db: Connection, account_id: int) -> list[Row]:
     """Return the installations on an account, oldest first."""
     rows = db.all(f"{SELECT} WHERE i.account_id = :id ORDER BY i.id", id=account_id)
-    return [_decoded(row) for row in rows]
+    return [decoded(row) for row in rows]
 
 
 def with_chosen(db: Connection, repo_id: int) -> list[Row]:
@@ -126,61 +123,7 @@ def with_chosen(db: Connection, repo_id: int) -> list[Row]:
         " WHERE c.installation_id = i.id AND c.repo_id = :repo_id) ORDER BY i.id",
         repo_id=repo_id,
     )
-    return [_decoded(row) for row in rows]
-
-
-def concerns(db: Connection, installation: Row, app_id: int, user_id: int) -> bool:
-    """Return whether an installation is one of this app, on an account of the user."""
-    found = db.value(
-        "SELECT 1 FROM installation i WHERE i.id = :id AND i.app_id = :app_id"
-        f" AND EXISTS (SELECT 1 FROM ({USERS_ACCOUNTS}) AS u WHERE u.id = i.account_id)",
-        id=installation["id"],
-        app_id=app_id,
-        user_id=user_id,
-    )
-    return found is not None
-
-
-def page_of_user(
-    db: Connection, app_id: int, own: OwnSelection, *, total: int, limit: int, offset: int
-) -> list[Row]:
-    """Return a page of an app's installations on the user's accounts, oldest first.
-
-    The user's token must be valid for the accounts. `total` is the result of `count_of_user`.
-    """
-    valid, given = _of_user(app_id, own)
-    within = f"i.app_id = :app_id AND {valid}"
-    rows = paging.listed_page(
-        db,
-        SELECT,
-        ListedRows("installation", "i", "i.id", "i.account_id", USERS_ACCOUNTS, within),
-        total=total,
-        limit=limit,
-        offset=offset,
-        **given,
-    )
-    return [_decoded(row) for row in rows]
-
-
-def count_of_user(db: Connection, app_id: int, own: OwnSelection) -> int:
-    """Return how many installations `page_of_user` can return."""
-    valid, given = _of_user(app_id, own)
-    total: int = db.value(
-        "SELECT (SELECT count(*) FROM installation i WHERE i.app_id = :app_id"
-        f" AND i.account_id = :user_id AND {valid}) + (SELECT count(*) FROM membership m"
-        " JOIN installation i ON i.app_id = :app_id AND i.account_id = m.organization_id"
-        f" WHERE m.account_id = :user_id AND m.organization_id <> :user_id AND {valid})",
-        **given,
-    )
-    return total
-
-
-def _of_user(app_id: int, own: OwnSelection) -> tuple[str, dict[str, Any]]:
-    """Return SQL for: the user's token is valid for the account. Also return the parameters."""
-    given = {"app_id": app_id, "user_id": own.account_id, "token_id": own.token_id}
-    only = "" if own.target_id is None else " AND o.id = :target_id"
-    valid = f"EXISTS (SELECT 1 FROM account o WHERE o.id = i.account_id AND {AUTHORIZED}{only})"
-    return valid, given | ({} if own.target_id is None else {"target_id": own.target_id})
+    return [decoded(row) for row in rows]
 
 
 def page(
@@ -199,7 +142,7 @@ def page(
     """
     where, given = _where(app_id, since, outdated)
     rows = paging.page(db, f"{SELECT} WHERE {where} ORDER BY i.id", limit, offset, **given)
-    return [_decoded(row) for row in rows]
+    return [decoded(row) for row in rows]
 
 
 def count(
@@ -298,7 +241,7 @@ def of_app(
         limit=limit,
     )
     return [
-        _decoded(row)
+        decoded(row)
         | {"repositories": installation_repositories.chosen_names(db, row, most_repositories)}
         for row in rows
     ]

@@ -15,7 +15,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from store import Row
 from store.accounts import app_rights, tokens
-from store.apps import installations
+from store.apps import installations, user_installations
 from store.errors import Missing
 from store.repositories import repository_lists
 from store.repositories.repository_lists import RepositoryFilter
@@ -66,8 +66,8 @@ def list_installations_for_authenticated_user(ctx: Context, page: NumberedPaging
     """
     app_id, _ = _app_and_user(ctx)
     own = own_memberships(ctx.required_caller)
-    page.total = installations.count_of_user(ctx.db, app_id, own)
-    rows = installations.page_of_user(
+    page.total = user_installations.count(ctx.db, app_id, own)
+    rows = user_installations.page(
         ctx.db, app_id, own, total=page.total, limit=page.limit, offset=page.offset
     )
     return {
@@ -85,7 +85,7 @@ def list_installation_repos_for_authenticated_user(
     Those that the installation covers and the user may see.
     """
     app_id, user_id = _app_and_user(ctx)
-    if not installations.concerns(ctx.db, installation, app_id, user_id):
+    if not user_installations.concerns(ctx.db, installation, app_id, user_id):
         raise Missing("installation")
     on = {"id": installation["account_id"], "login": installation["login"]}
     check_organization(ctx.db, ctx.required_caller, on)
