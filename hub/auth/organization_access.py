@@ -15,7 +15,7 @@ from hub.auth.token_rights import (
 )
 from hub.http.errors import Forbidden
 from store import Connection, Row
-from store.accounts import organizations, sso
+from store.accounts import administrators, organizations, sso
 from store.accounts.memberships import OwnSelection
 from store.errors import Missing
 
@@ -66,9 +66,10 @@ class OnOrg(Access):
             raise Forbidden(NOT_AN_OWNER)
 
 
-def own_memberships(caller: Caller) -> OwnSelection:
+def own_memberships(db: Connection, caller: Caller) -> OwnSelection:
     """Return the caller's own memberships, as far as the token may know them."""
-    return OwnSelection(caller.account_id, token_id=caller.token_id, target_id=caller.target_id)
+    refusing = [] if caller.token_id is None else administrators.refusing(db, caller.token_id)
+    return OwnSelection(caller.account_id, only=caller.target_id, refusing=refusing)
 
 
 def check_organization(db: Connection, caller: Caller, org: Row) -> None:

@@ -3,16 +3,15 @@
 A membership is concealed unless it was made public. Only other members see a concealed one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from store.accounts import accounts
-from store.accounts.administrators import AUTHORIZED
 from store.database import paging
-from store.database.connection import ENDLESS, Connection, Row, prefixed
+from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 
 COLUMNS = prefixed("a", accounts.COLUMNS)
-OF = "FROM membership m JOIN account o ON o.id = m.organization_id WHERE m.account_id = :id"
 # Every second factor here is a one-time password, so none is insecure.
 FILTERS = {
     "all": "",
@@ -24,41 +23,53 @@ IN = "FROM membership m JOIN account a ON a.id = m.account_id WHERE m.organizati
 
 @dataclass(frozen=True, slots=True)
 class OwnSelection:
-    """A filter for an account's memberships, as a token may know them.
+    """A filter for an account's memberships: in the only organization `only`, unless it is None.
 
-    These are the memberships in organizations that accept the token `token_id` and, unless it is
-    None, in the only organization `target_id`.
+    `refusing` has the ids of organizations that are left out.
     """
 
     account_id: int
     public: bool = False
-    token_id: int | None = None
-    target_id: int | None = None
+    only: int | None = None
+    refusing: Sequence[int] = ()
 
-    def sql(self) -> tuple[str, dict[str, Any]]:
-        """Return what follows SELECT, and its parameters."""
-        where, given = f"{OF}{_only(self.public)}", {"id": self.account_id}
-        if self.token_id is not None:
-            where, given = f"{where} AND {AUTHORIZED}", given | {"token_id": self.token_id}
-        if self.target_id is not None:
-            where, given = f"{where} AND o.id = :target_id", given | {"target_id": self.target_id}
+    def condition(self, db: Connection, column: str) -> tuple[str, dict[str, Any]]:
+        """Return SQL for: `only` and `refusing` allow the id in a column. Also return parameters.
+
+        Without these, it is empty, so that a count needs no other table.
+        """
+        where = "" if self.only is None else f" AND {column} = :only"
+        given: dict[str, Any] = {} if self.only is None else {"only": self.only}
+        if self.refusing:
+            refusing = f"(SELECT id FROM {db.each('refusing', id='integer')} AS w)"
+            where += f" AND {column} NOT IN {refusing}"
+            given["refusing"] = json_array(self.refusing)
         return where, given
 
 
 def of(db: Connection, chosen: OwnSelection, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the organizations of an account, each with the account's `role`."""
-    found, given = chosen.sql()
-    columns = prefixed("o", accounts.COLUMNS)
+    where, given = _own(db, chosen)
     return paging.page(
-        db, f"SELECT {columns}, m.role {found} ORDER BY m.organization_id", limit, offset, **given
+        db,
+        f"SELECT {COLUMNS}, m.role FROM membership m JOIN account a ON a.id = m.organization_id"
+        f" WHERE {where} ORDER BY m.organization_id",
+        limit,
+        offset,
+        **given,
     )
 
 
 def count_of(db: Connection, chosen: OwnSelection) -> int:
     """Return how many organizations `of` can return."""
-    found, given = chosen.sql()
-    total: int = db.value(f"SELECT count(*) {found}", **given)
+    where, given = _own(db, chosen)
+    total: int = db.value(f"SELECT count(*) FROM membership m WHERE {where}", **given)
     return total
+
+
+def _own(db: Connection, chosen: OwnSelection) -> tuple[str, dict[str, Any]]:
+    where, given = chosen.condition(db, "m.organization_id")
+    return f"m.account_id = :id{_only(chosen.public)}{where}", given | {"id": chosen.account_id}
 
 
 @dataclass(frozen=True, slots=True)

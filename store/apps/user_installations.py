@@ -1,8 +1,5 @@
 """Installations of an app on the accounts of a user, as far as the user's token may know them."""
 
-from typing import Any
-
-from store.accounts.administrators import AUTHORIZED
 from store.accounts.memberships import OwnSelection
 from store.apps.installations import SELECT, decoded
 from store.database import paging
@@ -34,8 +31,8 @@ def page(
 
     The user's token must be valid for the accounts. `total` is the result of `count`.
     """
-    valid, given = _valid(app_id, own)
-    within = f"i.app_id = :app_id AND {valid}"
+    where, given = own.condition(db, "i.account_id")
+    within = f"i.app_id = :app_id{where}"
     rows = paging.listed_page(
         db,
         SELECT,
@@ -43,6 +40,8 @@ def page(
         total=total,
         limit=limit,
         offset=offset,
+        app_id=app_id,
+        user_id=own.account_id,
         **given,
     )
     return [decoded(row) for row in rows]
@@ -50,20 +49,14 @@ def page(
 
 def count(db: Connection, app_id: int, own: OwnSelection) -> int:
     """Return how many installations `page` can return."""
-    valid, given = _valid(app_id, own)
+    where, given = own.condition(db, "i.account_id")
     total: int = db.value(
         "SELECT (SELECT count(*) FROM installation i WHERE i.app_id = :app_id"
-        f" AND i.account_id = :user_id AND {valid}) + (SELECT count(*) FROM membership m"
+        f" AND i.account_id = :user_id{where}) + (SELECT count(*) FROM membership m"
         " JOIN installation i ON i.app_id = :app_id AND i.account_id = m.organization_id"
-        f" WHERE m.account_id = :user_id AND m.organization_id <> :user_id AND {valid})",
+        f" WHERE m.account_id = :user_id AND m.organization_id <> :user_id{where})",
+        app_id=app_id,
+        user_id=own.account_id,
         **given,
     )
     return total
-
-
-def _valid(app_id: int, own: OwnSelection) -> tuple[str, dict[str, Any]]:
-    """Return SQL for: the user's token is valid for the account. Also return the parameters."""
-    given = {"app_id": app_id, "user_id": own.account_id, "token_id": own.token_id}
-    only = "" if own.target_id is None else " AND o.id = :target_id"
-    valid = f"EXISTS (SELECT 1 FROM account o WHERE o.id = i.account_id AND {AUTHORIZED}{only})"
-    return valid, given | ({} if own.target_id is None else {"target_id": own.target_id})

@@ -112,7 +112,7 @@ def list_memberships_for_authenticated_user(
 
     Those in organizations for which the token is valid. Single sign-on must have authorized it.
     """
-    account, chosen = _caller(ctx), own_memberships(ctx.required_caller)
+    account, chosen = _caller(ctx), own_memberships(ctx.db, ctx.required_caller)
     if query.get("state") == "pending":
         return []
     page.total = memberships.count_of(ctx.db, chosen)

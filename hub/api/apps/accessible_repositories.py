@@ -65,7 +65,7 @@ def list_installations_for_authenticated_user(ctx: Context, page: NumberedPaging
     token is valid for these.
     """
     app_id, _ = _app_and_user(ctx)
-    own = own_memberships(ctx.required_caller)
+    own = own_memberships(ctx.db, ctx.required_caller)
     page.total = user_installations.count(ctx.db, app_id, own)
     rows = user_installations.page(
         ctx.db, app_id, own, total=page.total, limit=page.limit, offset=page.offset

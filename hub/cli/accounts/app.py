@@ -45,7 +45,7 @@ VISIBILITY = click.option("--public/--private", "public", default=None,
         "key": ("accounts.app_key:key", "Create, list and remove the keys of applications."),
         "manifest": (
             "accounts.app_manifest:manifest",
-            "Print a code with which a program makes the app of a manifest.",
+            "Print a code for making the app that a manifest describes.",
         ),
         "install": (
             "accounts.app_install:install",

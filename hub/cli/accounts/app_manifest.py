@@ -20,7 +20,7 @@ from store.errors import Invalid
               help="The account that will own the app.")  # fmt: skip
 @options.configured
 def manifest(configuration: Configuration, file: IO[str], owner: str) -> None:
-    """Print a code. With it, a program makes the app that a manifest describes.
+    """Print a code for making the app that a manifest describes.
 
     FILE is JSON with `name`, `url`, `default_permissions`, `default_events` and
     `hook_attributes`; - is standard input. The program sends the code to POST
