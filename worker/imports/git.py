@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 LineCallback = Callable[[str], None]
 """Called with each line that a program writes to standard error, including progress."""
@@ -150,18 +151,17 @@ async def run(
     except OSError as error:
         raise CommandFailed(command[0], -1, [f"it cannot be started: {error.strerror}"]) from None
     said: deque[str] = deque(maxlen=LINES_KEPT)
+    reading = asyncio.ensure_future(_read(None if merged else process.stdout))
+    lines = _read_lines(process.stdout if merged else process.stderr, said, heard)
+    others = [asyncio.ensure_future(lines), asyncio.ensure_future(_write_stdin(process, given))]
     try:
-        output, _, _ = await asyncio.gather(
-            _read(None if merged else process.stdout),
-            _read_lines(process.stdout if merged else process.stderr, said, heard),
-            _write_stdin(process, given),
-        )
+        await asyncio.gather(reading, *others)
         code = await process.wait()
     finally:
-        await _kill_group(process)
+        await _kill_group(process, [reading, *others])
     if code:
         raise CommandFailed(command[0], code, [line for line in said if not PROGRESS.search(line)])
-    return output
+    return reading.result()
 
 
 def _limited(memory: int) -> Sequence[str]:
@@ -211,8 +211,22 @@ def _handle_line(line: bytes, said: deque[str], heard: LineCallback | None) -> N
             heard(text)
 
 
-async def _kill_group(process: asyncio.subprocess.Process) -> None:
-    """Kill the process and its whole group, if any of them are left."""
+async def _kill_group(
+    process: asyncio.subprocess.Process, using: Sequence[asyncio.Future[Any]]
+) -> None:
+    """Kill the process and its whole group, if any of them are left, and end what uses its streams.
+
+    The streams are read to their end. While one of them is full, asyncio does not see the end of
+    the process.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    for one in using:
+        one.cancel()
+    await asyncio.gather(*using, return_exceptions=True)
+    await asyncio.gather(process.wait(), _discard(process.stdout), _discard(process.stderr))
+
+
+async def _discard(stream: asyncio.StreamReader | None) -> None:
+    while stream is not None and await stream.read(1 << 16):
+        pass

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -726,6 +727,26 @@ async def test_a_server_cannot_fill_the_worker_s_memory(tmp_path: Path) -> None:
     refs = ("head", "-c", str(40 * 1024**2), "/dev/zero")
     with pytest.raises(CommandFailed, match="its output is too large"):
         await run(*refs, home=tmp_path, memory=1 << 30)
+
+
+async def test_a_program_ends_whose_output_fills_the_streams(tmp_path: Path) -> None:
+    loop = asyncio.get_running_loop()
+
+    def delay() -> None:
+        # Meanwhile the program fills its pipes again.
+        time.sleep(0.005)
+        loop.call_soon(delay)
+
+    loop.call_soon(delay)
+    endless = "cat /dev/zero >&2 & exec cat /dev/zero"
+    with pytest.raises(CommandFailed, match="its output is too large"):
+        await run("sh", "-c", endless, home=tmp_path, memory=1 << 30)
+    running = asyncio.ensure_future(run("sh", "-c", endless, home=tmp_path, memory=1 << 30))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 async def test_a_history_that_needs_too_much_memory_ends_the_import(place: GitPlace) -> None:
