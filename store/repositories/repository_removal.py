@@ -116,7 +116,7 @@ def _counted(cost: int, left: int, end: Callable[[int], int]) -> int:
 
 
 def _deny(db: Connection, repo_id: int, most: int) -> int:
-    chosen = websub.list_subscription_ids(db, repo_id)[:most]
+    chosen = websub.list_subscription_ids(db, repo_id, most)
     return websub.deny(db, dict.fromkeys(chosen, GONE))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from store.clock import SECOND
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.delivery.websub.websub_topics import events_of
 
 WEBSUB_WAKEUP = 0
@@ -207,10 +207,10 @@ def end_gone(db: Connection, reasons: Mapping[int, str]) -> set[int]:
     return {-row["id"] for row in ended}
 
 
-def list_subscription_ids(db: Connection, repo_id: int) -> list[int]:
-    """Return the ids of the active subscriptions to a repository's topics."""
-    sql = "SELECT id FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL"
-    return [row[0] for row in db.tuples(sql, repo_id=repo_id)]
+def list_subscription_ids(db: Connection, repo_id: int, most: int = ENDLESS) -> list[int]:
+    """Return the ids of the active subscriptions to a repository's topics, `most` at most."""
+    sql = "SELECT id FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL LIMIT :most"
+    return [row[0] for row in db.tuples(sql, repo_id=repo_id, most=most)]
 
 
 def end_private(db: Connection, repo_id: int) -> int:
