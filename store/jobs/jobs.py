@@ -68,7 +68,7 @@ def last_end(db: Connection) -> int | None:
     return found
 
 
-def discounted(db: Connection) -> None:
+def record_discount(db: Connection) -> None:
     """Record that an outage that ends now is discounted."""
     db.execute(
         "UPDATE job SET discounted_at = :now WHERE name = (SELECT min(name) FROM job)", now=db.now

@@ -18,4 +18,4 @@ def discount_outage(db: Connection) -> None:
     ended = jobs.last_end(db)
     if ended is not None and db.now - ended > OUTAGE:
         hook_pauses.discount_outage(db, ended)
-        jobs.discounted(db)
+        jobs.record_discount(db)

@@ -166,7 +166,7 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise from_os_error(said, error) from None
     except UnicodeError:
-        raise Unusable(f"{said}: this can be no host's name") from None
+        raise Unusable(f"{said}: this is not a host name") from None
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)

@@ -12,6 +12,7 @@ from store.accounts import apps
 from store.apps import app_hooks, installations
 from store.clock import DAY, MINUTE
 from store.delivery import hook_removal
+from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.outcomes import attempt_outcomes
 from store.errors import Missing
 from store.hook_state import hook_pauses
@@ -39,6 +40,15 @@ def now(world: World, hook: Row) -> Row:
 
 def subscribed(world: World) -> int:
     return world.store.look(lambda db: db.value("SELECT count(*) FROM subscription"))
+
+
+def with_two_claimed(world: World) -> tuple[Row, int, list[ClaimedDelivery]]:
+    """Return a hook, a lease, and the two deliveries to the hook under the lease."""
+    hook = world.hook("push")
+    world.arrive("g-1")
+    world.arrive("g-2")
+    lease = world.lease()
+    return hook, lease, world.claim(lease, hook["id"])
 
 
 @pytest.mark.parametrize("ordering", [None, "hook"])
@@ -167,11 +177,7 @@ def test_a_late_answer_asks_nothing_of_a_url_that_is_edited_meanwhile(
 def test_a_late_failure_ends_no_days_of_failures_of_a_url_that_is_edited_meanwhile(
     world: World, other: Store, url: str
 ) -> None:
-    hook = world.hook("push")
-    world.arrive("g-1")
-    world.arrive("g-2")
-    lease = world.lease()
-    one, two = world.claim(lease, hook["id"])
+    hook, lease, (one, two) = with_two_claimed(world)
     world.store.do(lambda db: attempt_outcomes.record(db, [world.failure(lease, one)]))
     world.clock.advance(6 * 86_400)
     late = world.failure(lease, two, disable_after=5 * DAY)
@@ -184,11 +190,7 @@ def test_a_late_failure_ends_no_days_of_failures_of_a_url_that_is_edited_meanwhi
 def test_a_failure_brings_back_no_wait_that_an_edit_ends_meanwhile(
     world: World, other: Store, url: str
 ) -> None:
-    hook = world.hook("push")
-    world.arrive("g-1")
-    world.arrive("g-2")
-    lease = world.lease()
-    one, two = world.claim(lease, hook["id"])
+    hook, lease, (one, two) = with_two_claimed(world)
     held = world.failure(lease, one, held_until=world.now + DAY)
     world.store.do(lambda db: attempt_outcomes.record(db, [held]))
     late = world.failure(lease, two, cooldown_until=world.now + MINUTE)

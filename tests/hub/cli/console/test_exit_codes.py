@@ -69,7 +69,7 @@ FAILURES = [
     ("user add ada", exits.CONFLICT, "already"),
     ("status --store sqlite:////proc/none/tocsin.db", exits.MISSING, "no database"),
     ("status --store sqlite:////proc", exits.FAILED, "it is not a file"),
-    ("listen --host a..b --port 0", exits.FAILED, "this can be no host's name"),
+    ("listen --host a..b --port 0", exits.FAILED, "this is not a host name"),
     ("status --store postgresql://127.0.0.1:1/none", exits.LATER, "cannot be reached"),
 ]
 WITH_IDS = [
