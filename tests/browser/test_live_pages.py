@@ -203,7 +203,7 @@ async def test_the_focus_stays_where_a_list_is_polled(visit):
     async with page.expect_request("**/ui/jobs", timeout=0) as polled:
         await page.wait_for_function("one => !one.isConnected", arg=old)
     # The hub does not take it for a use of the session.
-    assert (await (await polled.value).all_headers())["x-renewal"] == "1"
+    assert (await polled.value).headers["x-renewal"] == "1"
     await expect(button).to_be_focused()
     # While the list is paused, it sends no request.
     await page.get_by_role("button", name="Pause").click()
