@@ -49,12 +49,25 @@ def material_of(tls: dict[str, Any], *, verify: bool) -> TlsMaterial:
     return TlsMaterial(verify, **{name: value for name, value in tls.items() if value is not None})
 
 
+def verifying_context(*, cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
+    """Return a context that verifies servers.
+
+    Without a file or text of authorities, it trusts the authorities of the machine. Raises OSError
+    if the file cannot be read, and ssl.SSLError if it has no certificate.
+    """
+    context = ssl.create_default_context(cafile=cafile, cadata=cadata)
+    # Python sets it since 3.13. Then certificates of many private authorities are refused, because
+    # they lack details of RFC 5280, and a newer Python would end the deliveries.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
 @lru_cache(maxsize=MOST_CONTEXTS)
 def context_of(choice: TlsChoice) -> ssl.SSLContext:
     """Return the context for a choice. Raises UnusableMaterial if none can be made of it."""
     material = choice if isinstance(choice, TlsMaterial) else TlsMaterial(choice)
     try:
-        context = ssl.create_default_context(cadata=material.ca or None)
+        context = verifying_context(cadata=material.ca or None)
         if material.min_version:
             context.minimum_version = VERSIONS[material.min_version]
         if material.client_cert:

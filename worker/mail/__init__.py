@@ -1,4 +1,4 @@
 """Sending mail with SMTP. It needs the extra `mail`.
 
-Imports no other package of the worker.
+Imports `http`.
 """

@@ -19,6 +19,7 @@ from aiosmtplib import (
 )
 
 from store.mail.settings import MailSettings, password_of, port_of
+from worker.http.tls_contexts import verifying_context
 from worker.mail.errors import Delayed, MailRejected, ServerUnusable
 
 # The server closes the connection after this status (RFC 5321, section 3.8).
@@ -115,8 +116,6 @@ def _client(settings: MailSettings) -> SMTP:
 
 def _tls(settings: MailSettings) -> ssl.SSLContext:
     try:
-        return ssl.create_default_context(
-            cafile=None if settings.mail_ca is None else str(settings.mail_ca)
-        )
+        return verifying_context(cafile=None if settings.mail_ca is None else str(settings.mail_ca))
     except (OSError, ssl.SSLError) as error:
         raise ServerUnusable(f"mail_ca: {describe(error)}") from None

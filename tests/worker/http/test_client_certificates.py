@@ -72,6 +72,18 @@ async def test_the_host_name_may_be_left_unchecked(harness: WorkerHarness, tmp_p
         assert "IP address mismatch" in attempt["error"]
 
 
+async def test_a_newer_python_refuses_no_certificate_of_a_private_authority(
+    harness: WorkerHarness, tmp_path: Path, strict_python: None
+) -> None:
+    async with serving(ok, context=CA.server(tmp_path)) as receiver:
+        url = f"https://localhost:{receiver.port}/in"
+        hook = harness.hook(url, options={"tls": tls_of(), "retries": [0]})
+        await harness.work(real=True)
+        await harness.event()
+        (attempt,) = await harness.recorded(hook, 1)
+        assert (attempt["status_code"], attempt["error"]) == (200, None)
+
+
 async def test_an_expired_certificate_pauses_the_hook(harness: WorkerHarness) -> None:
     harness.clock.advance(NOW.timestamp() - harness.clock.now() / SECOND)
     hook_id = harness.hook(options={"tls": tls_of(days=2)})

@@ -63,6 +63,15 @@ async def test_mails_are_encrypted_and_signed_in(
     assert site.signed_in == ([USER] if starts else [])
 
 
+async def test_a_newer_python_refuses_no_server_of_a_private_authority(
+    authority: Authority, tmp_path: Path, strict_python: None
+) -> None:
+    async with smtp_site(authority.server(tmp_path, asks=False), implicit=True) as site:
+        await send(settings(site.port, mail_security="tls", mail_ca=tmp_path / "ca.pem"))
+    assert site.encrypted == [False]
+    assert site.receivers == ["octo@people.example"]
+
+
 @pytest.mark.parametrize("security", ["starttls", "tls"])
 async def test_a_certificate_of_another_authority_is_refused(
     authority: Authority, tmp_path: Path, security: str
