@@ -19,6 +19,7 @@ MASK = (1 << 128) - 1
 # Tables that are not copied, and the reasons.
 STAYS = {
     "migration": "each side records the steps that made it",
+    "server_history": "the target is another server",
     "text_portion": "the worker indexes the texts again",
     "text_slice": "the worker indexes the texts again",
     "moving": "the progress of the move, which does not belong to the installation",

@@ -2280,3 +2280,9 @@ CREATE INDEX replaying_open ON replaying (moved_at, id) WHERE ended_at IS NULL;
 CREATE INDEX replaying_ended ON replaying (ended_at) WHERE ended_at IS NOT NULL;
 
 CREATE INDEX replaying_repository ON replaying (repo_id, id);
+
+-- Which PostgreSQL server writes to the database (store.database.postgres.history).
+CREATE TABLE server_history (
+    id INTEGER PRIMARY KEY,             -- 1
+    server TEXT NOT NULL
+);

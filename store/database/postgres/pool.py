@@ -13,6 +13,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from store.database.postgres.clock import PostgresClock
 from store.database.postgres.errors import Raw, redact_error, translate_errors
+from store.database.postgres.history import ServerHistory
 from store.database.postgres.server_sessions import apply_settings
 from store.errors import Unavailable
 
@@ -60,6 +61,7 @@ class PostgresPool:
 
     def __init__(self, conninfo: str, clock: PostgresClock) -> None:
         self._clock = clock
+        self._history = ServerHistory()
         self._lock = threading.Lock()
         self._away: str | None = None
         self._ask_at = 0.0
@@ -74,7 +76,7 @@ class PostgresPool:
             # With a longer timeout, the pool's pauses become as long as the outage was.
             reconnect_timeout=PATIENCE,
             max_idle=60,
-            configure=_prepare_session,
+            configure=self._prepare,
             check=self._check,
             open=True,
         )
@@ -112,6 +114,14 @@ class PostgresPool:
             # One caller tries to connect; the others do not wait for the result.
             self._ask_at = now + 2 * PATIENCE
 
+    def _prepare(self, raw: Raw) -> None:
+        try:
+            _prepare_session(raw)
+            self._history.check(raw)
+        except psycopg.Error as error:
+            ErrorTrackingConnection.last_error = redact_error(error)
+            raise
+
     def _check(self, raw: Raw) -> None:
         try:
             if not _nothing_received(raw):
@@ -132,7 +142,7 @@ class PostgresPool:
 
     def give_back(self, raw: Raw, *, useless: bool = False) -> None:
         """Return a connection to the pool. If it is useless, the pool replaces it."""
-        if useless:
+        if useless or self._history.is_early(raw):
             raw.close()
         self._pool.putconn(raw)
 

@@ -30,7 +30,7 @@ from store.assistant import assistant_seats
 from store.clock import SECOND, Clock, MovableClock, iso
 from store.database.migrations import steps
 from store.database.postgres import clock as postgres_clock
-from store.database.postgres import pool
+from store.database.postgres import history, pool
 from store.database.postgres.clock import PostgresClock
 from store.database.postgres.connections import PostgresSession
 from store.database.postgres.listen import listen
@@ -706,6 +706,86 @@ class TestConnections:
         asked = executed(monkeypatch)
         store.do(lambda db: None)
         assert asked == ["DISCARD PLANS", "BEGIN", "COMMIT"]
+
+
+# A promoted replica has a new timeline. A restored dump has new tables.
+PROMOTED = "UPDATE server_history SET server = replace(server, ' 00000001 ', ' 00000000 ')"
+RESTORED = (
+    "CREATE TABLE made_anew (LIKE event INCLUDING ALL); DROP TABLE event CASCADE;"
+    " ALTER TABLE made_anew RENAME TO event"
+)
+
+
+class TestServerHistory:
+    """Another server may lack the last rows, and processes still know their ids."""
+
+    @pytest.mark.parametrize("change", [PROMOTED, RESTORED], ids=["promoted", "restored"])
+    def test_another_server_gives_no_id_again(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, change: str
+    ) -> None:
+        with database() as named:
+            first = _added(named, tmp_path)
+            assert _added(named, tmp_path) == first + 1
+            assert caplog.records == []
+            sql(named, change)
+            after = _added(named, tmp_path)
+            assert after == first + 1 + history.LEAST_LOST + 1
+            assert _added(named, tmp_path) == after + 1
+        (warning,) = caplog.records
+        assert warning.message.startswith("another server continues this database")
+
+    def test_a_table_skips_as_many_ids_as_it_has_given(self, tmp_path: Path) -> None:
+        with database() as named:
+            for given in (history.LEAST_LOST * 5, history.MOST_LOST * 5):
+                sql(named, f"SELECT setval('account_id_seq', {given})")
+                sql(named, "UPDATE server_history SET server = 'another'")
+                assert _added(named, tmp_path) == given + min(given, history.MOST_LOST) + 1
+
+    def test_two_processes_skip_ids_once(self, tmp_path: Path) -> None:
+        with database() as named:
+            first = _added(named, tmp_path)
+            sql(named, "UPDATE server_history SET server = 'another'")
+            with psycopg.connect(named, autocommit=True) as raw, ThreadPoolExecutor(2) as threads:
+                with raw.transaction():
+                    raw.execute("SELECT 1 FROM server_history FOR UPDATE")
+                    both = [threads.submit(_checked, named) for _ in range(2)]
+                    wait_until(lambda: _waiting(named) == 2, "both processes")
+                for one in both:
+                    one.result(PATIENCE)
+            assert _added(named, tmp_path) == first + history.LEAST_LOST + 1
+
+    def test_a_connection_to_a_replica_serves_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The replica may take over, and then the connection could give ids."""
+        monkeypatch.setattr(history, "SERVER", "SELECT true, NULL")
+        with database() as named:
+            store = open_store(named, data_dir=tmp_path)
+            pids = [store.look(lambda db: db.value("SELECT pg_backend_pid()")) for _ in range(3)]
+            store.shut()
+        assert len({*pids}) == 3
+
+
+def _added(named: str, folder: Path) -> int:
+    """Return the id of an account that a new process adds."""
+    store = open_store(named, data_dir=folder)
+    try:
+        login = f"account-{time.monotonic_ns()}"
+        added: int = store.do(accounts.create, login)["id"]
+        return added
+    finally:
+        store.shut()
+
+
+def _checked(named: str) -> None:
+    with psycopg.connect(named, autocommit=True) as raw:
+        history.ServerHistory().check(raw)
+
+
+def _waiting(named: str) -> int:
+    """Return how many statements wait for a lock."""
+    (row,) = sql(named, f"SELECT count(*) {HERE} wait_event_type = 'Lock'")
+    return int(row[0])
 
 
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[object]:

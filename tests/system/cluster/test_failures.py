@@ -204,6 +204,18 @@ def test_the_database_is_unreachable_for_a_while(
     trouble.ends_well()
 
 
+def test_a_replica_without_the_last_events_takes_over(trouble: Trouble) -> None:
+    """The worker has payloads of lost events in memory. None goes out in place of a new one."""
+    replica = trouble.server.replica()
+    trouble.post(100)
+    trouble.all_arrive()
+    trouble.server.fail_over(replica)
+    trouble.goes_on()
+    trouble.post(100)
+    trouble.all_arrive()
+    trouble.ends_well()
+
+
 def test_attempts_during_an_outage_are_recorded_later(trouble: Trouble) -> None:
     """The worker keeps their outcomes until it can record them, and sends nothing again."""
     trouble.post(200)
