@@ -40,6 +40,9 @@ LIMITS = {
     "statement_timeout": "60s",
     "idle_in_transaction_session_timeout": "60s",
 }
+# After a lock is acquired, the next statement must see what the lock's last owner committed. So this
+# holds whatever the server's default is.
+ISOLATION = "SET default_transaction_isolation = 'read committed'"
 
 
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
@@ -152,6 +155,7 @@ class PostgresPool:
 
 def _prepare_session(raw: Raw) -> None:
     raw.prepared_max = STATEMENTS
+    raw.execute(ISOLATION)
     apply_settings(raw, LIMITS)
 
 

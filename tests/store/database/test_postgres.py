@@ -708,6 +708,35 @@ class TestConnections:
         assert asked == ["DISCARD PLANS", "BEGIN", "COMMIT"]
 
 
+class TestSettingsOfTheDatabase:
+    """Settings that suit other programs on the server do not change what the store promises."""
+
+    @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+    def test_a_lock_shows_the_rows_of_its_last_owner(self, tmp_path: Path, isolation: str) -> None:
+        def wait(db: Connection) -> Any:
+            db.alone("test")
+            return accounts.by_login(db, "ada")
+
+        with database() as named:
+            _set(named, "default_transaction_isolation", isolation)
+            store, other = (open_store(named, data_dir=tmp_path) for _ in range(2))
+            with ThreadPoolExecutor(1) as thread:
+                with transaction(store) as db:
+                    db.alone("test")
+                    accounts.create(db, "ada")
+                    waiting = thread.submit(other.do, wait)
+                    wait_until(lambda: waits(named), "the lock")
+                assert waiting.result(PATIENCE) is not None
+            store.shut()
+            other.shut()
+
+
+def _set(named: str, setting: str, value: str) -> None:
+    """Set a default of a database."""
+    name = sql(named, "SELECT current_database()")[0][0]
+    sql(named, f"ALTER DATABASE {name} SET {setting} = '{value}'")
+
+
 # A promoted replica has a new timeline. A restored dump has new tables.
 PROMOTED = "UPDATE server_history SET server = replace(server, ' 00000001 ', ' 00000000 ')"
 RESTORED = (
