@@ -40,9 +40,11 @@ LIMITS = {
     "statement_timeout": "60s",
     "idle_in_transaction_session_timeout": "60s",
 }
-# After a lock is acquired, the next statement must see what the lock's last owner committed. So this
-# holds whatever the server's default is.
+# Whatever the server's default is: after a lock is acquired, the next statement must see what the
+# lock's last owner committed.
 ISOLATION = "SET default_transaction_isolation = 'read committed'"
+# An accepted event is on disk. A server may have this off for other programs. Other values stay.
+DURABLE = {"synchronous_commit": "on"}
 
 
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
@@ -157,6 +159,8 @@ def _prepare_session(raw: Raw) -> None:
     raw.prepared_max = STATEMENTS
     raw.execute(ISOLATION)
     apply_settings(raw, LIMITS)
+    if raw.execute("SHOW synchronous_commit").fetchone() == ("off",):
+        apply_settings(raw, DURABLE)
 
 
 def _nothing_received(raw: Raw) -> bool:

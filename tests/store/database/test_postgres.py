@@ -730,6 +730,22 @@ class TestSettingsOfTheDatabase:
             store.shut()
             other.shut()
 
+    @pytest.mark.parametrize(
+        ("default", "kept"), [("off", "on"), ("local", "local"), ("remote_apply", "remote_apply")]
+    )
+    def test_a_commit_is_on_disk(self, tmp_path: Path, default: str, kept: str) -> None:
+        with database() as named:
+            _set(named, "synchronous_commit", default)
+            for url, expected in ((named, kept), (_with_option(named), "off")):
+                store = open_store(url, data_dir=tmp_path)
+                assert store.do(lambda db: db.value("SHOW synchronous_commit")) == expected
+                store.shut()
+
+
+def _with_option(named: str) -> str:
+    """Return a URL whose options ask for commits that a crash may undo."""
+    return f"{named}&options=-c%20synchronous_commit%3Doff"
+
 
 def _set(named: str, setting: str, value: str) -> None:
     """Set a default of a database."""
