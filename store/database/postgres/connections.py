@@ -32,6 +32,11 @@ READS = ("SELECT", "WITH", "EXPLAIN (FORMAT")
 CONFLICTS = (errors.UniqueViolation, errors.ForeignKeyViolation)
 # Both statements take one round trip.
 UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
+# The third one is of PostgreSQL 17.
+NO_TIMEOUT = (
+    "SELECT set_config(name, '0', true) FROM pg_settings"
+    " WHERE name IN ('lock_timeout', 'statement_timeout', 'transaction_timeout')"
+)
 
 
 class PostgresSession(Statements):
@@ -141,8 +146,7 @@ class PostgresSession(Statements):
         """Do nothing: reads never run on the event loop."""
 
     def no_timeout(self) -> None:
-        self.control("SET LOCAL lock_timeout = 0")
-        self.control("SET LOCAL statement_timeout = 0")
+        self.control(NO_TIMEOUT)
 
     def begin(self, now: int, *, write: bool, durable: bool = True, bounded: bool = False) -> None:
         self.now = now

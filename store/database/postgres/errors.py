@@ -21,8 +21,10 @@ PASSING = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     errors.ReadOnlySqlTransaction,
-    errors.IdleInTransactionSessionTimeout,
 )
+# A transaction was idle or open for longer than the server allows. The driver's first versions have
+# no class for the second one.
+TIMEOUTS = ("25P03", "25P04")
 # Python's number before the words of an error of the operating system.
 ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 QUOTED = re.compile(r"([\"'])(.*?)\1")
@@ -41,11 +43,17 @@ def translate_errors() -> Iterator[None]:
         # The driver counts it as an operational error, but it is the same at each try.
         raise Invalid(f"PostgreSQL cannot store a value: {redact_error(error)}") from error
     except PASSING as error:
-        raise Unavailable(
-            f"the database cannot be used right now: {redact_error(error)}"
-        ) from error
+        raise _unavailable(error) from error
+    except psycopg.InternalError as error:
+        if error.sqlstate not in TIMEOUTS:
+            raise
+        raise _unavailable(error) from error
     except errors.InsufficientPrivilege as error:
         raise Unusable(f"the database's user lacks a right: {redact_error(error)}") from error
+
+
+def _unavailable(error: psycopg.Error) -> Unavailable:
+    return Unavailable(f"the database cannot be used right now: {redact_error(error)}")
 
 
 def redact_error(error: object, url: str = "") -> str:

@@ -741,6 +741,31 @@ class TestSettingsOfTheDatabase:
                 assert store.do(lambda db: db.value("SHOW synchronous_commit")) == expected
                 store.shut()
 
+    @pytest.mark.parametrize("code", ["25P03", "25P04"])
+    def test_a_transaction_that_the_server_ends_may_be_tried_again(
+        self, store: Store, code: str
+    ) -> None:
+        """A limit for idle or for all transactions ends the connection."""
+        ended = f"DO $$ BEGIN RAISE 'ended' USING ERRCODE = '{code}'; END $$"
+        with pytest.raises(Unavailable, match="cannot be used right now: ended"):
+            store.do(lambda db: db.execute(ended))
+
+    def test_a_migration_has_no_limit_of_time(self, tmp_path: Path) -> None:
+        limits = "SELECT name, setting FROM pg_settings WHERE name LIKE :named"
+
+        def unlimited(db: Connection) -> dict[str, str]:
+            db.no_timeout()
+            return dict(db.tuples(limits, named="%_timeout"))
+
+        with database() as named:
+            if "transaction_timeout" in dict(sql(named, "SELECT name, '' FROM pg_settings")):
+                _set(named, "transaction_timeout", "1h")
+            store = open_store(named, data_dir=tmp_path)
+            found = store.do(unlimited)
+            store.shut()
+        assert found["lock_timeout"] == found["statement_timeout"] == "0"
+        assert found.get("transaction_timeout", "0") == "0"
+
 
 def _with_option(named: str) -> str:
     """Return a URL whose options ask for commits that a crash may undo."""
