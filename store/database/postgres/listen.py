@@ -11,10 +11,13 @@ import psycopg
 from store.database.backoff import backoff_delay
 from store.database.postgres.errors import Raw, redact_error
 from store.database.postgres.notify import CHANNEL, parse_hooks
+from store.database.postgres.server_sessions import apply_settings
 
 log = logging.getLogger("tocsin.store")
 
 LONGEST_PAUSE = 10.0
+# A listener is idle by nature.
+LASTING = {"idle_session_timeout": "0"}
 
 
 class _Listener:
@@ -33,6 +36,7 @@ class _Listener:
         while not self._ended.is_set():
             try:
                 with psycopg.connect(self._conninfo, autocommit=True) as raw:
+                    apply_settings(raw, LASTING)
                     raw.execute(f"LISTEN {CHANNEL}")
                     self._begin()
                     self._receive(raw)

@@ -45,12 +45,13 @@ LIMITS = {
 ISOLATION = "SET default_transaction_isolation = 'read committed'"
 # An accepted event is on disk. A server may have this off for other programs. Other values stay.
 DURABLE = {"synchronous_commit": "on"}
+IN_USE = "all connections are in use"
 
 
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose class keeps the reason why the last one could not be made."""
 
-    last_error: ClassVar[str] = "all connections are in use"
+    last_error: ClassVar[str] = IN_USE
 
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> "ErrorTrackingConnection":
@@ -126,6 +127,8 @@ class PostgresPool:
         except psycopg.Error as error:
             ErrorTrackingConnection.last_error = redact_error(error)
             raise
+        # An error from before does not explain why there is no connection later.
+        ErrorTrackingConnection.last_error = IN_USE
 
     def _check(self, raw: Raw) -> None:
         try:

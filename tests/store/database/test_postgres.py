@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
@@ -668,6 +668,19 @@ class TestConnections:
         store.look(lambda db: None)
         assert asked == ["BEGIN", "COMMIT"]
 
+    def test_too_few_are_not_explained_by_an_error_from_before(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with suppress(psycopg.OperationalError):
+            ErrorTrackingConnection.connect("host=/nowhere")
+        monkeypatch.setattr(pool, "PATIENCE", 0.5)
+        with database() as named, ExitStack() as stack:
+            store = open_store(named, data_dir=tmp_path)
+            stack.callback(store.shut)
+            many = (transaction(store) for _ in range(pool.MOST + 1))
+            with pytest.raises(Unavailable, match="all connections are in use"):
+                any(stack.enter_context(each) is None for each in many)
+
     def test_keep_the_plans_of_their_statements(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -740,6 +753,21 @@ class TestSettingsOfTheDatabase:
                 store = open_store(url, data_dir=tmp_path)
                 assert store.do(lambda db: db.value("SHOW synchronous_commit")) == expected
                 store.shut()
+
+    async def test_a_listener_may_be_idle(self, tmp_path: Path) -> None:
+        listening = f"SELECT pid {HERE} query LIKE 'LISTEN%'"
+        with database() as named:
+            _set(named, "idle_session_timeout", "100ms")
+            store = open_store(named, data_dir=tmp_path)
+            end = await store.listen(lambda hooks: None)
+            before = sql(named, listening)
+            with psycopg.connect(named, autocommit=True) as later:
+                gone = f"SELECT 1 FROM pg_stat_activity WHERE pid = {later.info.backend_pid}"
+                await until(lambda: not sql(named, gone), "the end of a later idle connection")
+            assert len(before) == 1
+            assert sql(named, listening) == before
+            end()
+            await store.close()
 
     @pytest.mark.parametrize("code", ["25P03", "25P04"])
     def test_a_transaction_that_the_server_ends_may_be_tried_again(
