@@ -152,14 +152,16 @@ class Recorder:
     async def _record(self, outcomes: list[Outcome]) -> set[int]:
         """Try until the group is recorded. Without its outcome, a delivery would be sent again."""
         pauses, tries = self._tuning.record_pauses, 0
+        record = attempt_outcomes.record
         while True:
             try:
                 with self._watchdog.watch("recording"):
-                    return await self._store.note(attempt_outcomes.record, outcomes)
+                    return await self._store.note(record, outcomes)
             except (Busy, Unavailable) as error:
                 if not self._blocked:
                     log.error("outcomes cannot be recorded, deliveries pause: %s", error)
                 self._blocked = True
+                record = attempt_outcomes.record_again
                 longest = pauses[min(tries, len(pauses) - 1)]
                 await asyncio.sleep(backoff_delay(1, first=longest))
                 tries += 1

@@ -51,6 +51,24 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     return disabled | websub.end_gone(db, gone) if gone else disabled
 
 
+def record_again(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+    """Record attempts, unless an earlier try did. They must be the same as in that try.
+
+    If a connection is lost during a commit, its result is unknown. Recorded twice, each attempt
+    would be shown and counted twice.
+    """
+    first = outcomes[0]
+    recorded = db.value(
+        "SELECT 1 FROM attempt WHERE delivery_id = :delivery_id AND number = :number"
+        " AND started_at = :started_at",
+        delivery_id=first.delivery_id,
+        number=first.number,
+        started_at=first.started_at,
+    )
+    # The worker finds disabled hooks with its next poll, like those that others disable.
+    return set() if recorded else record(db, outcomes)
+
+
 def _ignore_former_receivers(db: Connection, asked: Iterable[Outcome]) -> None:
     """Ignore what receivers asked for whose hooks have other URLs by now.
 

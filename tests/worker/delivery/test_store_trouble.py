@@ -82,6 +82,30 @@ async def test_recording_is_tried_until_it_works(harness: WorkerHarness, error: 
     assert len(harness.network.posts) == 1, "the delivery was not sent again"
 
 
+async def test_a_recording_whose_result_is_unknown_is_not_repeated(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection to the database is lost after a commit, before its answer."""
+    note, tries = harness.store.note, 0
+
+    async def lost(function: Callable[..., Any], *args: Any) -> Any:
+        nonlocal tries
+        result = await note(function, *args)
+        if function.__module__ == attempt_outcomes.__name__:
+            tries += 1
+            if tries == 1:
+                raise Unavailable("the connection was lost")
+        return result
+
+    hook_id = harness.hook()
+    await harness.work()
+    monkeypatch.setattr(harness.store, "note", lost)
+    await harness.event()
+    await until(lambda: tries == 2)
+    await harness.over(delivered=1)
+    assert len(harness.attempts(hook_id)) == 1
+
+
 async def test_while_nothing_can_be_recorded_nothing_is_sent(
     harness: WorkerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
