@@ -30,6 +30,9 @@ COPIED = 4
 READS = ("SELECT", "WITH", "EXPLAIN (FORMAT")
 # The errors of a statement whose rows another transaction inserted or deleted at the same time.
 CONFLICTS = (errors.UniqueViolation, errors.ForeignKeyViolation)
+# The server's function that reports a lock timeout. NOWAIT has the same code, and another function.
+LOCK_TIMEOUT = "ProcessInterrupts"
+HURRY = "SET LOCAL lock_timeout = '10ms'"
 # Both statements take one round trip.
 UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
 # The third one is of PostgreSQL 17.
@@ -55,6 +58,8 @@ class PostgresSession(Statements):
         self._raw: Raw | None = None
         self._broken = False
         self._write = False
+        self._timed_out = False
+        self._patience: str | None = None
         self._wait_for_locks(True)
 
     @property
@@ -99,7 +104,9 @@ class PostgresSession(Statements):
             with translate_errors():
                 return call(self._raw)
         except Unavailable as error:
-            if not self._waits and isinstance(error.__cause__, errors.LockNotAvailable):
+            cause = error.__cause__
+            if not self._waits and isinstance(cause, errors.LockNotAvailable):
+                self._timed_out |= cause.diag.source_function == LOCK_TIMEOUT
                 raise Locked(str(error)) from error
             # The connection is lost, or was opened while the database was read-only, and stays so.
             self._broken = not isinstance(error, Contended)
@@ -129,6 +136,14 @@ class PostgresSession(Statements):
         # transaction waited for others, that could be a deadlock.
         self._wait_for_locks(False)
 
+    def undo(self) -> None:
+        super().undo()
+        if self._timed_out and self._patience is None:
+            # The next parts of the group may need the same lock. If each waited as long for it, all
+            # of them together could wait for minutes.
+            self._patience = self.value("SHOW lock_timeout")
+            self.control(HURRY)
+
     def _wait_for_locks(self, waits: bool) -> None:
         self._waits = waits
         or_fail = "" if waits else " NOWAIT"
@@ -152,6 +167,7 @@ class PostgresSession(Statements):
         self.now = now
         self._write = write
         self._wait_for_locks(True)
+        self._timed_out, self._patience = False, None
         self._start_anew()
         self._raw = self._connections.acquire()
         # With BEGIN or without, each statement of a read sees what is committed when it starts.
@@ -171,6 +187,8 @@ class PostgresSession(Statements):
         assert self._raw is not None
         # All transactions take the locks before a commit in one order.
         self._wait_for_locks(True)
+        if self._patience is not None:
+            self.control(f"SET LOCAL lock_timeout = '{self._patience}'")
         self._run_before_commit()
         status = self._raw.info.transaction_status
         # The server would answer COMMIT with a rollback, and report no error.

@@ -538,6 +538,29 @@ class TestGroups:
         async with asyncio.timeout(PATIENCE):
             await asyncio.gather(*blocked)
 
+    async def test_waits_for_a_locked_table_once(self, tmp_path: Path) -> None:
+        """`VACUUM FULL` and other commands of an administrator lock a table for long."""
+        seen: list[str] = []
+
+        def look(db: Connection) -> None:
+            patience = "SHOW lock_timeout"
+            seen.append(db.value(patience))
+            db.before_commit(lambda db, items: seen.append(db.value(patience)), 1)
+
+        def add(db: Connection, login: str) -> None:
+            accounts.create(db, login)
+
+        with database() as named, psycopg.connect(named) as raw:
+            store = open_store(f"{named}&options=-c%20lock_timeout%3D99ms", data_dir=tmp_path)
+            raw.execute("LOCK TABLE account")
+            writes = [store.write(look), *(store.write(add, name) for name in "abc")]
+            async with asyncio.timeout(PATIENCE):
+                done = await asyncio.gather(*writes, store.write(look), return_exceptions=True)
+            await store.close()
+        assert [type(each) for each in done[1:4]] == [Unavailable] * 3
+        assert done[0] is done[4] is None
+        assert seen == ["99ms", "10ms", "99ms", "99ms"]
+
     async def test_waits_for_the_locks_before_its_commit(self, world: World, other: Store) -> None:
         calls: list[int] = []
 
