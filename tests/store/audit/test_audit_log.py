@@ -1,5 +1,6 @@
 """The audit log: entries are only appended, and any other change is detected."""
 
+import contextlib
 import random
 import sqlite3
 from collections.abc import Callable
@@ -235,8 +236,6 @@ def test_a_search_finds_the_newest_of_all_names(
 
 
 def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
-    store = open_store("sqlite", data_dir=tmp_path)
-    store.shut()
     wanted = {
         "ORDER BY": {},
         "audit_actor": {"actors": ["ada"]},
@@ -244,11 +243,12 @@ def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
         "audit_actor_action": {"actors": ["ada"], "actions": ["x"]},
         "audit_at": {"since": 1},
     }
-    for index, given in wanted.items():
-        plan = store.look(lambda db, given=given: explained(db, given))
-        # With names, the plan sorts only the newest entries of each name, at most a page of them.
-        assert "TEMP B-TREE" not in plan or "actors" in given or "actions" in given
-        assert index == "ORDER BY" or f"INDEX {index} " in plan, plan
+    with contextlib.closing(open_store("sqlite", data_dir=tmp_path)) as store:
+        for index, given in wanted.items():
+            plan = store.look(lambda db, given=given: explained(db, given))
+            # With names, the plan sorts only the newest entries of each name, at most a page.
+            assert "TEMP B-TREE" not in plan or "actors" in given or "actions" in given
+            assert index == "ORDER BY" or f"INDEX {index} " in plan, plan
 
 
 def explained(db: Connection, given: dict[str, object]) -> str:
