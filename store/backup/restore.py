@@ -64,7 +64,7 @@ def prepare(source: Path, database: Path) -> Iterator[PreparedBackup]:
     part = database.with_name(f".{database.name}.restoring")
     try:
         _unpack(source, part)
-        found = file.verify_database(part, source, thoroughly=True)
+        found = file.verify_database(part, source)
         if found.step > file.newest_migration():
             raise Unusable(
                 f"{source} is at step {found.step} and this program knows"

@@ -1,7 +1,8 @@
 """The initial store for tests of the command line."""
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from engines import opened_store
@@ -37,3 +38,16 @@ def seed(db: Connection) -> int:
     )
     hook_id: int = hook["id"]
     return hook_id
+
+
+def damage_index(database: Path) -> None:
+    """Change the login `ada` in the index of logins of a closed database, but not in the table."""
+    with closing(sqlite3.connect(database)) as raw:
+        named = "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_account_1'"
+        ((root,),), ((size,),) = (raw.execute(sql) for sql in (named, "PRAGMA page_size"))
+    with database.open("r+b") as file:
+        file.seek((root - 1) * size)
+        page = file.read(size)
+        assert b"ada" in page
+        file.seek((root - 1) * size)
+        file.write(page.replace(b"ada", b"bda"))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.fernet import Fernet
-from installation import opened, seed
+from installation import damage_index, opened, seed
 
 from store import Connection
 from store.accounts import accounts
@@ -163,7 +163,7 @@ def test_two_backups_for_one_file_leave_each_other_alone(run, seeded, monkeypatc
     os.utime(old, (0, 0))
     run("backup", "copy.db")
     assert parts(seeded) == [young.name]
-    verify(seeded / "copy.db", seeded / "copy.db", thoroughly=True)
+    verify(seeded / "copy.db", seeded / "copy.db")
 
 
 def test_two_backups_for_one_file_leave_the_key_private(run, seeded, monkeypatch):
@@ -369,6 +369,16 @@ def test_a_copy_that_is_damaged_is_none(run, seeded, monkeypatch):
 
     monkeypatch.setattr(file_copy, "copy_database", damaging)
     assert "copy.db" in run("backup", "copy.db", code=1).stderr
+    assert not (seeded / "copy.db").exists()
+    assert parts(seeded) == []
+
+
+def test_a_damaged_index_refuses_a_backup(run, seeded):
+    """A restore would refuse the backup."""
+    damage_index(seeded / "tocsin.db")
+    refused = run("backup", "copy.db", code=1).stderr
+    assert "copy.db is damaged: " in refused
+    assert "missing from index sqlite_autoindex_account_1" in refused
     assert not (seeded / "copy.db").exists()
     assert parts(seeded) == []
 

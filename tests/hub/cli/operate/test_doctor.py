@@ -16,7 +16,7 @@ import pytest
 from certificate_authority import DAY, Authority
 from clock_helpers import hasten
 from daemon import Site, tocsin
-from installation import opened, seed
+from installation import damage_index, opened, seed
 from waiting import PATIENCE
 
 from hub.cli.operate import doctor_callbacks, doctor_data
@@ -342,6 +342,14 @@ def test_a_damaged_database_is_found(examine, run, directory):
     for name in ("tocsin.db-wal", "tocsin.db-shm"):
         (directory / name).unlink(missing_ok=True)
     assert worst(examine(code=2)["database"])["level"] == "bad"
+
+
+def test_a_damaged_index_is_found(examine, directory):
+    with opened(directory) as store:
+        store.do(seed)
+    damage_index(directory / "tocsin.db")
+    said = worst(examine(code=2)["database"])["said"]
+    assert "missing from index sqlite_autoindex_account_1" in said
 
 
 def test_dangling_references(examine, directory):
