@@ -1,5 +1,6 @@
 """The container image: built from the checkout, started, asked for its health, and stopped."""
 
+import json
 import os
 import platform
 import shutil
@@ -115,7 +116,8 @@ def container(
 
 def test_the_image_serves_without_root_and_stops_cleanly(buildah: Buildah, container: str) -> None:
     port = free_port()
-    program = ["tocsin", "serve", "--port", str(port)]
+    image = json.loads(buildah("inspect", "--type", "image", TAG))
+    program = [*image["Docker"]["config"]["Entrypoint"], "serve", "--port", str(port)]
     daemon = subprocess.Popen(
         [*buildah.command, "run", "--network", "host", container, *program], env=ENVIRONMENT
     )

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[3]
+CONTAINERFILE = (ROOT / "systemd" / "Containerfile").read_text(encoding="utf-8")
 UNIT = (ROOT / "systemd" / "tocsin.container").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((ROOT / "systemd" / "compose.yaml").read_text(encoding="utf-8"))
 QUADLET = os.environ.get("TOCSIN_TEST_QUADLET", "/usr/libexec/podman/quadlet")
@@ -77,6 +78,14 @@ def test_the_password_of_the_database_may_have_any_characters(name: str) -> None
     environment = services[name]["environment"]
     assert environment["PGPASSWORD"] == given
     assert "$" not in environment["TOCSIN_STORE"]
+
+
+def test_an_init_is_the_first_process_of_the_image() -> None:
+    """As the first process, the daemon would miss a signal during its start, and would keep the
+    processes of each import that was cancelled.
+    """
+    assert '\nENTRYPOINT ["tini", "--", "tocsin"]\n' in CONTAINERFILE
+    assert re.search(r"apt-get install [^\n]* tini\b", CONTAINERFILE)
 
 
 @pytest.mark.parametrize("page", ["README.md", "hub/docs/how-to/install.md"])
