@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 
 from store import clock
@@ -12,6 +13,7 @@ from store.errors import Unusable
 log = logging.getLogger("tocsin.store")
 
 KEPT = 3
+PART = ".part"
 
 
 def create_backup(path: Path, step: int, now: int) -> Path:
@@ -23,8 +25,11 @@ def create_backup(path: Path, step: int, now: int) -> Path:
     target = path.with_name(
         f"{path.stem}.before-upgrade-{step:04}-{clock.compact(now)}{path.suffix}"
     )
-    unfinished = target.with_name(f"{target.name}.part")
+    unfinished = target.with_name(f"{target.name}{PART}")
     try:
+        # The migration's transaction excludes other copies, so these ones were interrupted.
+        for left in _made(path, f"{PART}*"):
+            left.unlink()
         file_copy.make_private(unfinished)
         file_copy.copy_database(path, unfinished)
         unfinished.replace(target)
@@ -41,7 +46,11 @@ def create_backup(path: Path, step: int, now: int) -> Path:
 
 def copies(path: Path) -> list[Path]:
     """Return the copies of a database, by the step of their migrations."""
-    return sorted(path.parent.glob(f"{path.stem}.before-upgrade-*{path.suffix}"))
+    return sorted(_made(path))
+
+
+def _made(path: Path, end: str = "") -> Iterable[Path]:
+    return path.parent.glob(f"{path.stem}.before-upgrade-*{path.suffix}{end}")
 
 
 def _forget(path: Path, made: Path) -> None:

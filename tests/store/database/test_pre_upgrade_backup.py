@@ -109,6 +109,28 @@ def test_the_copy_just_made_is_kept_if_others_have_later_steps_and_times(
     assert made.is_file()
 
 
+def test_an_interrupted_copy_is_removed_by_the_next_one(
+    tmp_path: Path, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used(tmp_path, clock)
+
+    def killed(path: Path, target: Path) -> None:
+        target.write_bytes(b"a part of the copy")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        upgrade(patched)
+        patched.setattr(file_copy, "copy_database", killed)
+        with pytest.raises(KeyboardInterrupt):
+            opened(tmp_path, clock)
+    assert len(list(tmp_path.glob("*.part"))) == 1
+    clock.advance(60)
+    upgrade(monkeypatch)
+    opened(tmp_path, clock).shut()
+    assert list(tmp_path.glob("*.part")) == []
+    assert len(copies(tmp_path)) == 1
+
+
 def test_an_upgrade_that_fails_leaves_all_as_it_was_and_a_copy(
     tmp_path: Path, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
