@@ -10,10 +10,10 @@ import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Self, Union, get_args, get_origin
 
 import orjson
-from pydantic import ConfigDict, Field, SecretStr, ValidationError
+from pydantic import ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from hub.settings import HubSettings
@@ -42,6 +42,28 @@ class Settings(HubSettings, WorkerSettings, StoreSettings):  # type: ignore[misc
         description="the log's format: for people (`human`), one JSON object a line (`json`), or "
         "`auto`: for people on a terminal and in the journal, and JSON elsewhere",
     )
+
+    @model_validator(mode="after")
+    def _can_start(self) -> Self:
+        """Find the errors that a start would find in these settings alone."""
+        # Imported here, because all commands read the settings and few installations change these.
+        if self.allow_networks or self.callback_ports != _default("callback_ports"):
+            from worker.http.guard import Guard
+
+            Guard(allow_networks=self.allow_networks, ports=self.callback_ports).close()
+        if self.store != _default("store"):
+            from store.database.opening import is_server_url, sqlite_path
+
+            try:
+                if not is_server_url(self.store):
+                    sqlite_path(self.store, self.data_dir)
+            except Unusable as error:
+                raise ValueError(str(error)) from None
+        return self
+
+
+def _default(name: str) -> Any:
+    return Settings.model_fields[name].default
 
 
 SECRETS = {

@@ -82,6 +82,12 @@ def test_an_empty_pipe_is_refused_as_a_settings_file(tmp_path):
         ("[worker]\ntimeout = 3", "worker: there is no such setting"),
         ("port = ", "is not TOML"),
         ("retries = [0, -1]", "retries.1: "),
+        (
+            "allow_networks = ['10.0.0.1/8']",
+            "allow_networks: 10.0.0.1/8 has host bits set (allow_networks is from t",
+        ),
+        ("callback_ports = '80-79'", "callback_ports: '80-79' is not a port, and not a range of p"),
+        ("store = 'mysql://ada:sesame@host/db'", "use sqlite, sqlite:///path/to/file or postgresq"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line(toml, said):
