@@ -66,8 +66,9 @@ def _account() -> str:
 
 def person() -> str:
     """Return the name of the person who runs the command."""
-    # Only root is trusted with SUDO_USER: any other user can set that variable.
-    return (os.geteuid() == 0 and os.environ.get("SUDO_USER")) or _account()
+    # Only root is trusted with SUDO_USER: any other user can set that variable. It may be no UTF-8.
+    named = os.environ.get("SUDO_USER", "").encode(errors="backslashreplace").decode()
+    return (os.geteuid() == 0 and named) or _account()
 
 
 def _given(context: click.Context, kind: type[click.Parameter]) -> list[click.Parameter]:

@@ -86,11 +86,12 @@ def test_a_document_is_loaded(run, listed, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="SUDO_USER counts only for root")
-def test_the_user_behind_sudo_is_audited(run, listed, monkeypatch):
-    monkeypatch.setenv("SUDO_USER", "ada")
+@pytest.mark.parametrize(("user", "shown"), [("ada", "ada"), ("ad\udcff", r"ad\udcff")])
+def test_the_user_behind_sudo_is_audited(run, listed, monkeypatch, user, shown):
+    monkeypatch.setenv("SUDO_USER", user)
     run("user", "add", "bob")
     (row,) = listed("audit", "list")
-    assert row["who"] == f"ada@{socket.gethostname()}"
+    assert row["who"] == f"{shown}@{socket.gethostname()}"
     assert row["more"] == {"as": "root"}
 
 
