@@ -13,6 +13,11 @@ from store.errors import Unprepared
 
 SHELLS = ("bash", "zsh", "fish")
 NAME, VARIABLE = "tocsin", "_TOCSIN_COMPLETE"
+# In zsh, click's script would replace the whole word `--state=w`, so the option would be lost.
+KEPT_IN_ZSH = {
+    "    local -a response\n": "    local -a response\n    compset -P 1 '--*='\n",
+    " -U": ' -U -i "$IPREFIX"',
+}
 
 
 @command(examples=["tocsin completion bash --install"])
@@ -45,7 +50,10 @@ def script(shell: str) -> str:
     kind = get_completion_class(shell)
     assert kind is not None, "click supports all SHELLS"
     made = kind(main, {}, NAME, VARIABLE)
-    return made.source_template % made.source_vars()
+    text = made.source_template % made.source_vars()
+    for part, replacement in KEPT_IN_ZSH.items() if shell == "zsh" else ():
+        text = text.replace(part, replacement)
+    return text
 
 
 def place(shell: str) -> Path:

@@ -1,6 +1,7 @@
 """A shell completes commands, options, and the names and ids in the store."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import BashComplete
+from waiting import PATIENCE
 
 from hub.cli import main
 from hub.cli.install import completion
@@ -129,6 +131,41 @@ def completed_by_bash(line: str) -> str:
                           check=False)  # fmt: skip
     assert done.stderr == ""
     return done.stdout.removesuffix("\n")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("delivery list --state w", "delivery list --state waiting"),
+        ("delivery list --state=w", "delivery list --state=waiting"),
+        ("delivery list --repo=ADA/b", "delivery list --repo=ada/bell"),
+        ("delivery list --hook=", "delivery list --hook=1"),
+        ("emit --file=b", "emit --file=bell.json"),
+    ],
+)
+def test_zsh_keeps_the_option_before_a_value(
+    store: Store, hook_id: int, tmp_path: Path, line: str, completed: str
+):
+    (tmp_path / "bell.json").touch()
+    assert completed_by_zsh(line, tmp_path) == f"tocsin {completed}"
+
+
+def completed_by_zsh(line: str, folder: Path) -> str:
+    """Type a line in a real zsh, complete its last word, and return the line."""
+    code = f"""
+    zmodload zsh/zpty
+    zpty -b shell zsh -f -i
+    zpty -w shell 'autoload -Uz compinit; compinit -u -D; source <(tocsin completion zsh)'
+    zpty -n -w shell $'tocsin {line}\\t\\C-aprint -r -- \\$0: \\r'
+    zpty -r -m shell read $'*\\nzsh: *\\n'
+    print -r -- $read
+    """
+    scripts = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "TERM": "dumb"}
+    done = subprocess.run(["zsh", "-fc", code], env=environment, cwd=folder, capture_output=True,
+                          text=True, check=True, timeout=PATIENCE)  # fmt: skip
+    return re.findall("^zsh: (.*?) *$", done.stdout, re.MULTILINE)[-1]
 
 
 def test_without_a_home_there_is_nowhere_to_install_it(run, monkeypatch: pytest.MonkeyPatch):
