@@ -38,7 +38,9 @@ SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 @click.option("--interval", type=SecondsType(0.2, 3600), default=2.0, show_default=True,
               help="Seconds between two updates.")  # fmt: skip
 @click.option(
-    "--once", is_flag=True, help="Print once and end. Without a terminal, only --json goes on."
+    "--once",
+    is_flag=True,
+    help="Print once and end. Without a terminal, or with TERM=dumb, only --json goes on.",
 )
 @options.listing
 @options.with_store
@@ -47,7 +49,9 @@ def top(store: Store, interval: float, once: bool, as_json: bool) -> None:
 
     With --json, each update is a line of JSON.
     """
-    watched = not once and (as_json or sys.stdout.isatty())
+    # A dumb terminal would show nothing until the end.
+    redraws = sys.stdout.isatty() and not output.console().is_dumb_terminal
+    watched = not once and (as_json or redraws)
     with until_interrupted():
         if not watched:
             _once(store, as_json)

@@ -92,11 +92,11 @@ def test_more_deliveries_take_no_more_statements(
 class Terminal:
     """A command in a pseudo-terminal."""
 
-    def __init__(self, *args: str) -> None:
+    def __init__(self, *args: str, term: str = "xterm") -> None:
         self.master, slave = pty.openpty()
         self.popen = subprocess.Popen(
             [sys.executable, "-m", "hub.cli", *args], stdin=slave, stdout=slave, stderr=slave,
-            env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+            env={**os.environ, "TERM": term, "COLUMNS": "100", "LINES": "40"},
         )  # fmt: skip
         os.close(slave)
         self.seen = ""
@@ -119,8 +119,8 @@ class Terminal:
 def terminals() -> Iterator[Callable[..., Terminal]]:
     made: list[Terminal] = []
 
-    def call(*args: str) -> Terminal:
-        made.append(Terminal(*args))
+    def call(*args: str, **more: str) -> Terminal:
+        made.append(Terminal(*args, **more))
         return made[-1]
 
     yield call
@@ -141,6 +141,13 @@ def test_top_runs_until_a_key_or_a_signal(run, terminals, how):
         terminal.popen.send_signal(how)
     assert terminal.end() == 0
     assert "Traceback" not in terminal.seen
+
+
+def test_top_prints_once_on_a_terminal_that_cannot_redraw(run, terminals):
+    run("user", "add", "ada")
+    terminal = terminals("top", "--interval", "3600", term="dumb")
+    terminal.until("backlog 0 due")
+    assert terminal.popen.wait(timeout=PATIENCE) == 0
 
 
 def test_following_real_deliveries(start, store: Store, directory: Path):
