@@ -12,7 +12,7 @@ from typing import Any
 from store import Store
 from store.database.backoff import backoff_delay
 from store.delivery import deliveries
-from store.errors import Busy, Unavailable
+from store.errors import StoreError
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.lane_table import LaneTable
@@ -103,7 +103,7 @@ class Claimer:
                 self._failures = 0
                 self.waiting_since = asyncio.get_running_loop().time()
             self.waiting_since = None
-        except (Busy, Unavailable) as error:
+        except StoreError as error:
             log.error("nothing can be claimed: %s", error)
             self._failures += 1
             delay = self._tuning.store_retry_delay

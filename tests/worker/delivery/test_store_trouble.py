@@ -16,7 +16,7 @@ from worker_harness import Gate, Post, WorkerHarness, said, settle
 from store import Connection
 from store.delivery import deliveries, events, leases
 from store.delivery.outcomes import attempt_outcomes
-from store.errors import Busy, StoreError, Unavailable
+from store.errors import Busy, Damaged, StoreError, Unavailable
 from worker import delivery
 from worker.delivery import target_cache
 from worker.tuning import Tuning
@@ -179,6 +179,19 @@ async def test_claiming_is_tried_until_it_works(harness: WorkerHarness, error: S
         await until(lambda: trouble.tried >= 3)
         assert not harness.network.posts
     await harness.over(delivered=10)
+
+
+async def test_a_claim_that_meets_damage_says_so_and_is_tried_again(
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    harness.hook()
+    await harness.event()
+    with Trouble(deliveries, "claim", Damaged("a page is damaged")) as trouble:
+        await harness.work()
+        await until(lambda: trouble.tried >= 3)
+    await harness.over(delivered=1)
+    assert "nothing can be claimed: a page is damaged" in caplog.text
+    assert "never retrieved" not in caplog.text
 
 
 @pytest.mark.parametrize(
