@@ -213,7 +213,7 @@ class JobRunner:
             if job.name not in known or abs(known[job.name] - at) > TIMER_TOLERANCE:
                 self._scheduler.add_job(
                     self._on_timer,
-                    DateTrigger(at),
+                    DateTrigger(at, timezone=UTC),
                     id=job.name,
                     replace_existing=True,
                     misfire_grace_time=None,

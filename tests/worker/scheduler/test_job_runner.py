@@ -4,10 +4,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
+from apscheduler.triggers import date
 from scheduler_place import Place
 from store_world import FakeNotifier
 from waiting import PATIENCE, until
@@ -146,6 +149,21 @@ async def test_a_long_job_does_not_delay_others(place: Place) -> None:
 
 async def _wait(event: asyncio.Event) -> None:
     await event.wait()
+
+
+async def test_timers_need_no_time_zone_of_the_machine(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library does not know every time zone that a machine may have, such as `CET-1CEST`."""
+
+    def unknown() -> tzinfo:
+        raise ZoneInfoNotFoundError("CET-1CEST")
+
+    monkeypatch.setattr(date, "get_localzone", unknown)
+    place.job("often", IntervalTrigger(600))
+    runner = place.start()
+    await place.quiet()
+    assert runner.next_runs.keys() == {"often"}
 
 
 async def test_jobs_keep_their_times_after_the_clock_is_put_back(place: Place) -> None:
