@@ -459,6 +459,25 @@ async def test_an_older_window_does_not_come_back(hubs: list[Store]) -> None:
     assert store.do(rate_limits.forget, 7200) == 1
 
 
+@pytest.mark.parametrize(("before", "after"), [(60, 3600), (3600, 60), (3600, 86_400)])
+async def test_a_limit_holds_after_its_window_has_another_length(
+    hubs: list[Store], clock: MovableClock, before: int, after: int
+) -> None:
+    store, _ = hubs
+    # All windows have begun, and the short one began last.
+    clock.advance(30)
+    former = RateLimits(store, HubSettings(rate_windows={"core": before}))
+    charged(former, store, 3)
+    await former.close()
+    counted = RateLimits(store, HubSettings(rate_windows={"core": after}, rate_limits={"core": 2}))
+    for used in (1, 2):
+        assert charged(counted, store).status.used == used
+        await counted.counters.save()
+    with pytest.raises(Exhausted):
+        charged(counted, store)
+    await counted.close()
+
+
 async def test_counts_are_saved_at_intervals(
     client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
