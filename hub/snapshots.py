@@ -14,6 +14,7 @@ from hub.api.issues import (
     review_serializers,
 )
 from hub.api.issues.pull_serializers import PullRequest
+from hub.api.repositories import invitation_serializers
 from hub.rest import repository_serializers, serializers
 from hub.rest.event_payloads import sent_by
 from hub.rest.group import SnapshotSerializer
@@ -67,8 +68,7 @@ def _collaborator(
     people = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
     found = []
     for row in rows:
-        role = {"to": row["role"]}
-        changes = {"permission": role, "role_name": role}
+        changes = invitation_serializers.role_changes({"to": row["role"]})
         payload = {"member": people[row["account_id"]], "changes": changes}
         found.append(SnapshotEvent("member.added", repo["id"], payload))
     return found

@@ -5,7 +5,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from hub.api.repositories import full_serializers
-from hub.api.repositories.full_serializers import PERMISSIONS, RepositoryPermissions
+from hub.api.repositories.full_serializers import COARSE, PERMISSIONS, RepositoryPermissions
 from hub.auth.access import on_repo
 from hub.rest import serializers
 from hub.rest.context import Context
@@ -21,8 +21,6 @@ ops = OperationGroup("repos", username=accounts.by_login)
 
 WRITER = on_repo("metadata", "read", role="write")
 PUSHER = WRITER.refusing("Must have push access to view collaborator permission.")
-# Older clients know three permissions only.
-COARSE = {"admin": "admin", "maintain": "write", "write": "write", "triage": "read", "read": "read"}
 
 
 class CollaboratorQuery(TypedDict, total=False):

@@ -25,6 +25,9 @@ PERMISSIONS = {
 }
 """The names that clients know for roles."""
 
+# Older clients know three permissions only.
+COARSE = {"admin": "admin", "maintain": "write", "write": "write", "triage": "read", "read": "read"}
+
 
 class RepositoryPermissions(TypedDict):
     admin: bool

@@ -1,10 +1,11 @@
 """Serializers of repository invitations and of the events about them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from hub.api.repositories import full_serializers
 from hub.rest import repository_serializers, serializers
 from hub.rest.context import Context
 from hub.rest.event_payloads import EventData
@@ -126,12 +127,19 @@ def _people(urls: Urls, db: Connection, rows: Iterable[Row]) -> dict[int, Simple
 
 
 def emit_member_event(
-    ctx: Context, action: str, repo: Row, member: Row, role: dict[str, Any]
+    ctx: Context, action: str, repo: Row, member: Row, role: Mapping[str, str]
 ) -> None:
     """Emit the platform's event for a new collaborator or a new role.
 
     `role` has the member `to`, and for a change also `from`.
     """
-    changes = {"permission": role, "role_name": role}
     shown = serializers.simple_user(ctx.urls, member)
-    ctx.emit(f"member.{action}", repo, member=shown, changes=changes)
+    ctx.emit(f"member.{action}", repo, member=shown, changes=role_changes(role))
+
+
+def role_changes(role: Mapping[str, str]) -> dict[str, Any]:
+    """Return the `changes` of a `member` event. Older receivers read `permission`."""
+    return {
+        "permission": {side: full_serializers.COARSE[name] for side, name in role.items()},
+        "role_name": role,
+    }

@@ -117,7 +117,10 @@ async def test_accepting_makes_a_collaborator(
     (member,) = bodies(store, "member")
     assert member["action"] == "added"
     assert member["member"]["login"] == member["sender"]["login"] == "reader"
-    assert member["changes"]["permission"] == {"to": expected}
+    assert member["changes"] == {
+        "permission": {"to": {"triage": "read", "maintain": "write"}.get(expected, expected)},
+        "role_name": {"to": expected},
+    }
     assert member["repository"]["full_name"] == "octo/hello"
 
 
@@ -201,7 +204,10 @@ async def test_a_collaborator_gets_a_role_without_an_invitation(
         assert role(store, seed.hello, seed.reader) == expected
     (member,) = bodies(store, "member")
     assert member["action"] == "edited"
-    assert member["changes"]["permission"] == {"from": "triage", "to": "admin"}
+    assert member["changes"] == {
+        "permission": {"from": "read", "to": "admin"},
+        "role_name": {"from": "triage", "to": "admin"},
+    }
     assert reported(store) == []
 
 
