@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from hub.auth.access import on_repo
 from hub.rest import commit_lookup
 from hub.rest.context import Context
+from hub.rest.event_payloads import sent_by
 from hub.rest.group import OperationGroup
 from hub.rest.interaction_check import check_archived
 from hub.rest.paging import NumberedPaging
@@ -211,7 +212,7 @@ def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> lis
         SnapshotEvent(
             "status",
             repo["id"],
-            _payload(urls, db, repo, row, one) | {"sender": one["creator"]},
+            _payload(urls, db, repo, row, one) | sent_by(one["creator"]),
         )
         for row, one in zip(rows, shown, strict=True)
     ]

@@ -185,6 +185,23 @@ async def test_a_republished_pull_request_has_its_fields_and_reviews(
     assert payload["pull_request"]["number"] == pull["number"]
 
 
+async def test_a_republished_role_has_the_permission_that_older_receivers_know(
+    world: World, worker_events: WorkerEvents
+) -> None:
+    rows = await republished(world.store, worker_events, "octo/hello/events/member")
+    changes = {row["payload"]["member"]["login"]: row["payload"]["changes"] for row in rows}
+    expected = {"permission": {"to": "read"}, "role_name": {"to": "triage"}}
+    assert changes["reader"] == expected
+
+
+async def test_a_republished_status_has_a_sender_if_its_creator_is_gone(
+    world: World, worker_events: WorkerEvents
+) -> None:
+    world.store.do(lambda db: db.execute("UPDATE commit_status SET creator_id = NULL"))
+    rows = await republished(world.store, worker_events, "octo/hello/events/status")
+    assert {row["payload"]["sender"]["login"] for row in rows} == {"octo"}
+
+
 async def test_secrets_stay_secret(world: World, worker_events: WorkerEvents) -> None:
     for row in await republished(world.store, worker_events, "*/*/events/*"):
         assert b"s" * 40 not in row["body"]
