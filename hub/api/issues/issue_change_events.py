@@ -61,7 +61,9 @@ def _members(ctx: Context, repo: Row, change: IssueChange) -> dict[str, Any]:
     """Return the members that only this action has."""
     subject = change.subject
     if change.action == "edited":
-        return {"changes": {name: {"from": text} for name, text in change.before.items()}}
+        # Receivers expect a string also if there was no text.
+        former = {name: "" if text is None else text for name, text in change.before.items()}
+        return {"changes": {name: {"from": text} for name, text in former.items()}}
     if isinstance(subject, int):
         return {"assignee": simple_users(ctx.urls, ctx.db, [subject]).get(subject)}
     if subject is None:

@@ -326,7 +326,7 @@ async def test_title_text_and_state_can_be_changed(hub: httpx.AsyncClient, store
     assert (edited["action"], closed["action"]) == ("edited", "closed")
     assert edited["changes"] == {
         "title": {"from": "A new tone"},
-        "body": {"from": None},
+        "body": {"from": ""},
         "maintainer_can_modify": {"from": True},
     }
     again = await hub.patch(f"{PULLS}/1", json={"state": "open"})
