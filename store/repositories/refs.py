@@ -39,15 +39,20 @@ def resolve(db: Connection, repo_id: int, ref: str) -> str | None:
     return None
 
 
-def branches_at(db: Connection, repo_id: int, sha: str) -> list[str]:
-    """Return the short names of the branches at this commit."""
-    rows = db.tuples(
-        "SELECT name FROM ref WHERE repo_id = :repo_id AND sha = :sha ORDER BY name",
+def branches_at(db: Connection, repo_id: int, sha: str, most: int = ENDLESS) -> list[str]:
+    """Return the short names of the branches at this commit, or the first of very many."""
+    rows = paging.page(
+        db,
+        # With the first FOLDER characters, the index of all branches could be read for few.
+        "SELECT name FROM ref WHERE repo_id = :repo_id AND sha = :sha"
+        " AND substr(name, 1, 11) = :branches ORDER BY name",
+        most,
+        0,
         repo_id=repo_id,
         sha=sha,
+        branches=BRANCHES,
     )
-    heads = "refs/heads/"
-    return [name.removeprefix(heads) for (name,) in rows if name.startswith(heads)]
+    return [row["name"].removeprefix(BRANCHES) for row in rows]
 
 
 def heads_at(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, str]:
@@ -226,10 +231,4 @@ def list_all(db: Connection, repo_id: int) -> list[Row]:
 
 def branch_at(db: Connection, repo_id: int, sha: str) -> str | None:
     """Return the short name of a branch at this commit, or None."""
-    heads = "refs/heads/"
-    rows = db.tuples(
-        "SELECT name FROM ref WHERE repo_id = :repo_id AND sha = :sha ORDER BY name",
-        repo_id=repo_id,
-        sha=sha,
-    )
-    return next((name.removeprefix(heads) for (name,) in rows if name.startswith(heads)), None)
+    return next(iter(branches_at(db, repo_id, sha, 1)), None)

@@ -7,6 +7,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from hub.api.repositories import branch_serializers
 from hub.auth.access import on_repo
 from hub.rest import commit_lookup
 from hub.rest.context import Context
@@ -24,7 +25,7 @@ from store.checks import commit_statuses
 from store.clock import iso
 from store.delivery.outbox import SnapshotEvent
 from store.errors import Invalid
-from store.repositories import refs
+from store.repositories import branch_protection, refs
 
 ops = OperationGroup("repos", sha=text, ref=text)
 
@@ -39,6 +40,15 @@ WRITE = on_repo(
 
 State = Literal["error", "failure", "pending", "success"]
 TargetUrl = Annotated[Text, MaxLen(2_048), Field(pattern=r"^https?://")]
+MOST_BRANCHES = 10
+# This server has no signatures of commits.
+UNVERIFIED = {
+    "verified": False,
+    "reason": "gpgverify_unavailable",
+    "signature": None,
+    "payload": None,
+    "verified_at": None,
+}
 
 
 class NewStatus(TypedDict):
@@ -188,22 +198,33 @@ def _simple(status: Status) -> SimpleStatus:
 
 
 def _payload(urls: Urls, db: Connection, repo: Row, row: Row, shown: Status) -> dict[str, Any]:
-    """Return the payload of a status event. Only the SHA of the commit is known."""
-    sha = row["sha"]
-    commit = {"sha": sha, "url": urls.commit(repo, sha), "html_url": urls.commit_page(repo, sha)}
-    names = refs.branches_at(db, repo["id"], sha)
-    at = {"sha": sha, "url": urls.commit(repo, sha)}
-    branches = [{"name": name, "commit": at} for name in names]
+    """Return the payload of a status event, with what a push has said about the commit."""
     members = ("id", "state", "description", "target_url", "context", "created_at", "updated_at")
     members_of: Any = shown
     return {
         **{name: members_of[name] for name in members},
-        "sha": sha,
+        "sha": row["sha"],
         "name": repo["full_name"],
         "avatar_url": shown["avatar_url"],
-        "commit": commit,
-        "branches": branches,
+        "commit": _commit(urls, db, repo, row["sha"]),
+        "branches": _branches(urls, db, repo, row["sha"]),
     }
+
+
+def _commit(urls: Urls, db: Connection, repo: Row, sha: str) -> dict[str, Any]:
+    head = refs.heads_at(db, repo["id"], [sha]).get(sha)
+    found = branch_serializers.commit(urls, db, repo, {"sha": sha, "head": head})
+    return {**found, "commit": {**found["commit"], "verification": UNVERIFIED}}
+
+
+def _branches(urls: Urls, db: Connection, repo: Row, sha: str) -> list[dict[str, Any]]:
+    """Serialize branches at a commit. A commit can be at thousands, and platforms report ten."""
+    patterns = branch_protection.patterns(db, repo["id"])
+    at = {"sha": sha, "url": urls.commit(repo, sha)}
+    return [
+        {"name": name, "commit": at, "protected": branch_protection.protects(patterns, name)}
+        for name in refs.branches_at(db, repo["id"], sha, MOST_BRANCHES)
+    ]
 
 
 def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:

@@ -120,7 +120,7 @@ def branch(urls: Urls, db: Connection, repo: Row, row: Row) -> Branch:
     name = short["name"]
     return {
         "name": name,
-        "commit": _commit(urls, db, repo, row),
+        "commit": commit(urls, db, repo, row),
         "_links": {"html": urls.branch_page(repo, name), "self": urls.branch(repo, name)},
         "protected": short["protected"],
         "protection": short["protection"],
@@ -161,7 +161,8 @@ def _head(row: Row) -> dict[str, Any]:
     return found
 
 
-def _commit(urls: Urls, db: Connection, repo: Row, row: Row) -> Commit:
+def commit(urls: Urls, db: Connection, repo: Row, row: Row) -> Commit:
+    """Serialize the commit `sha` of a row, as its `head` describes it."""
     known, sha, number = _head(row), row["sha"], 2**31
     author, committer = known.get("author"), known.get("committer")
     people = accounts.users_by_login(

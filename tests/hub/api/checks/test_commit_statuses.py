@@ -49,9 +49,39 @@ async def test_a_commit_status_is_created(hub: httpx.AsyncClient, store: Store, 
     assert {name: payload[name] for name in given} == given
     assert (payload["id"], payload["sha"], payload["name"]) == (shown["id"], SHA, "octo/hello")
     assert payload["commit"]["sha"] == SHA
-    assert [one["name"] for one in payload["branches"]] == ["topic/bell"]
+    (branch,) = payload["branches"]
+    assert (branch["name"], branch["commit"]["sha"]) == ("topic/bell", SHA)
+    assert branch["protected"] is False
     assert (payload["sender"]["login"], payload["repository"]["name"]) == ("octo", "hello")
     assert "action" not in payload
+
+
+async def test_the_event_of_a_status_has_the_commit_as_it_was_pushed(
+    hub: httpx.AsyncClient, store: Store, platform: Platform
+) -> None:
+    person = {"name": "Octo", "email": "octo@bells.example", "username": "octo"}
+    text = {"message": "Oil the bell", "timestamp": "2026-11-20T08:15:00Z"}
+    head = {"id": SHA, "tree_id": "b" * 40, "author": person, "committer": person, **text}
+    platform.report("push", None, ref="refs/heads/main", after=SHA, head_commit=head)
+    await made(hub, "success")
+    commit = bodies(store, "status")[-1]["commit"]
+    branch = (await hub.get(f"{HELLO}/branches/main")).json()
+    verification = commit["commit"].pop("verification")
+    assert commit == branch["commit"]
+    assert commit["commit"]["author"]["name"] == "Octo"
+    assert (verification["verified"], verification["signature"]) == (False, None)
+
+
+async def test_the_event_of_a_status_names_ten_branches_at_most(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    """A commit can be at thousands of branches, and each status would have them all."""
+    names = [f"refs/heads/{number:02}" for number in range(12)]
+    store.do(refs.replace, seed.hello["id"], dict.fromkeys([*names, "refs/tags/0"], SHA))
+    await made(hub, "success")
+    (payload,) = bodies(store, "status")
+    assert [one["name"] for one in payload["branches"]] == [f"{number:02}" for number in range(10)]
+    assert store.look(refs.branch_at, seed.hello["id"], SHA) == "00"
 
 
 async def test_the_newest_of_each_context_counts(hub: httpx.AsyncClient) -> None:
