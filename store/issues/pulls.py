@@ -15,6 +15,8 @@ COLUMNS = (
 )
 NAMES = tuple(name.partition(".")[2] for name in COLUMNS.split(", "))
 FROM = "FROM pull p JOIN issue i ON i.id = p.issue_id"
+# The most pull requests of one branch, and of one commit.
+MOST = 20
 SHA = payload_reader.text(64)
 FIELDS: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),
@@ -101,7 +103,7 @@ def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
     return {row["issue_id"]: row for row in rows}
 
 
-def of_branch(db: Connection, repo: Row, branch: str, *, most: int) -> list[Row]:
+def of_branch(db: Connection, repo: Row, branch: str, *, most: int = MOST) -> list[Row]:
     """Return the latest pull requests from this branch of the repository, open or not (`state`)."""
     return db.all(
         f"SELECT {COLUMNS}, i.state {FROM} WHERE p.repo_id = :repo_id AND p.head_ref = :branch"
@@ -114,14 +116,26 @@ def of_branch(db: Connection, repo: Row, branch: str, *, most: int) -> list[Row]
     )
 
 
-def of_heads(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, list[Row]]:
-    """Return commit to the open pull requests that have it as their head, by number."""
+def of_heads(
+    db: Connection, repo: Row, shas: Iterable[str], *, own: bool = False
+) -> dict[str, list[Row]]:
+    """Return commit to the open pull requests that have it as their head, by number.
+
+    These are the latest MOST of each commit. With `own`, pull requests of forks are left out.
+    """
+    latest = (
+        "SELECT o.id FROM pull o JOIN issue n ON n.id = o.issue_id WHERE o.repo_id = :repo_id"
+        " AND o.head_sha = w.wanted AND n.state = 'open' AND n.deleted_at IS NULL"
+        f"{' AND lower(o.head_repo) = :name' if own else ''} ORDER BY n.number DESC LIMIT :most"
+    )
     rows = db.all(
-        f"SELECT {COLUMNS} {FROM} JOIN {db.each('shas', wanted='text')} AS w"
-        " ON w.wanted = p.head_sha WHERE p.repo_id = :repo_id AND i.state = 'open'"
-        " AND i.deleted_at IS NULL ORDER BY i.number",
-        repo_id=repo_id,
+        f"SELECT {COLUMNS} FROM {db.each('shas', wanted='text')} AS w"
+        f" {db.lateral('pull', 'h', latest)} JOIN pull p ON p.id = h.id"
+        " JOIN issue i ON i.id = p.issue_id ORDER BY i.number",
+        repo_id=repo["id"],
         shas=json_array(set(shas)),
+        most=MOST,
+        **({"name": repo["full_name"].lower()} if own else {}),
     )
     found: dict[str, list[Row]] = {}
     for row in rows:

@@ -134,7 +134,7 @@ def pin(db: Connection, repo: Row, comment: Row) -> None:
         commit_id=sha,
         subject_id=comment["id"],
     )
-    heads = pulls.of_heads(db, repo["id"], [sha]).get(sha, ())
+    heads = pulls.of_heads(db, repo, [sha]).get(sha, ())
     on = ({"id": pull["issue_id"], "repo_id": repo["id"]} for pull in heads)
     issue_events.add_all(db, ((issue, happening) for issue in on))
 

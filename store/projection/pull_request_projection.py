@@ -11,7 +11,7 @@ from store.repositories import refs
 
 BRANCH = "refs/heads/"
 # The limits of pull requests of a branch, and of commits of a push.
-MOST_PULLS, MOST_COMMITS = 20, 250
+MOST_COMMITS = 250
 MOST_MESSAGE = 16_384
 # The limit of the characters of messages that a push writes. Each pull request has its own copy.
 MOST_TEXT = 8_388_608
@@ -27,7 +27,7 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     commits = [*_commits(payload, event)]
     left = MOST_TEXT
     if ref.startswith(BRANCH):
-        for pull in pulls.of_branch(db, repo, ref.removeprefix(BRANCH), most=MOST_PULLS):
+        for pull in pulls.of_branch(db, repo, ref.removeprefix(BRANCH)):
             if pull["state"] == "open":
                 _moved(db, pull, refs.get(db, repo["id"], ref))
                 left -= sum(len(one.members["message"]) for one in commits)
@@ -111,7 +111,7 @@ def _of_branch(db: Connection, repo: Row, payload: Mapping[str, Any]) -> list[Ro
     name = payload_reader.read_field(payload, "ref", payload_reader.text(300))
     if name is None or payload.get("ref_type") != "branch":
         return []
-    return pulls.of_branch(db, repo, name, most=MOST_PULLS)
+    return pulls.of_branch(db, repo, name)
 
 
 def deployed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
@@ -122,5 +122,5 @@ def deployed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
         return
     said_at = payload_reader.read_field(given, "created_at", payload_reader.timestamp)
     happening = IssueEventData.reported("deployed", said_at, event)
-    heads = pulls.of_heads(db, repo["id"], [sha]).get(sha, ())
+    heads = pulls.of_heads(db, repo, [sha]).get(sha, ())
     issue_events.add_all(db, ((_issue(pull), happening) for pull in heads))

@@ -33,12 +33,7 @@ class PullRequestMinimal(TypedDict):
 
 def heads(db: Connection, repo: Row, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return the pull requests from the repository's own branches, by the SHA of a row's commit."""
-    found = pulls.of_heads(db, repo["id"], {row["head_sha"] for row in rows})
-    own = repo["full_name"].lower()
-    return {
-        sha: [row for row in heads if (row["head_repo"] or "").lower() == own]
-        for sha, heads in found.items()
-    }
+    return pulls.of_heads(db, repo, {row["head_sha"] for row in rows}, own=True)
 
 
 def of_row(urls: Urls, repo: Row, row: Row, heads: list[Row]) -> list[PullRequestMinimal]:

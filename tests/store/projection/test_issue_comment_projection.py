@@ -119,7 +119,7 @@ def test_an_issue_made_here_leaves_its_number_to_the_platforms(
     assert comments_on(platform, 1) == ("Spelling error", ["Theirs"])
     assert comments_on(platform, 2) == ("Ours", ["A comment"])
     assert platform.issue(2)["id"] == ours["id"]
-    heads = store.look(pulls.of_heads, repo["id"], [SHA])
+    heads = store.look(pulls.of_heads, repo, [SHA])
     assert bool(heads) == (on == "pull_request")
     assert store.do(issue_changes.create, repo, user, {"title": "Next"})["number"] == 3
 

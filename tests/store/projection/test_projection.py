@@ -404,8 +404,8 @@ def test_a_pull_request_is_an_issue_too(platform: Platform) -> None:
     )
     assert (found["base_ref"], found["base_sha"], found["draft"]) == ("main", "f" * 40, 1)
     assert shown(platform, 2)[0] == ["Bug"]
-    store, repo_id = platform.world.store, platform.world.repo["id"]
-    heads = store.look(pulls.of_heads, repo_id, [SHA, "0" * 40])
+    store, repo = platform.world.store, platform.world.repo
+    heads = store.look(pulls.of_heads, repo, [SHA, "0" * 40])
     assert {sha: [one["number"] for one in found] for sha, found in heads.items()} == {SHA: [2]}
 
 
@@ -425,7 +425,7 @@ def test_a_pull_request_is_merged_and_its_fork_goes(platform: Platform) -> None:
     assert (found["merge_commit_sha"], found["head_repo"]) == ("c" * 40, None)
     platform.report("pull_request", "synchronize", pull_request=pull(merged_at=None))
     assert pulled(platform) == found
-    assert platform.world.store.look(pulls.of_heads, platform.world.repo["id"], [SHA]) == {}
+    assert platform.world.store.look(pulls.of_heads, platform.world.repo, [SHA]) == {}
 
 
 def test_comments_on_a_pull_request_update_its_issue(platform: Platform) -> None:

@@ -619,6 +619,17 @@ async def test_pull_requests(
     ]
 
 
+async def test_a_check_run_has_the_latest_pull_requests_of_its_commit(
+    hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
+) -> None:
+    """A page of a hundred check runs has them a hundred times. Those of forks take no place."""
+    for number in range(1, 23):
+        pull(store, seed.hello, number, "octo/hello")
+        pull(store, seed.hello, 100 + number, "reader/hello")
+    run = await made(hub, mine)
+    assert [one["number"] for one in run["pull_requests"]] == [*range(3, 23)]
+
+
 async def test_pushes_in_forks_are_not_detected(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
 ) -> None:
