@@ -16,25 +16,33 @@ REPOSITORY = {
 }
 COMMON: dict[str, Any] = {"repository": REPOSITORY, "sender": USER}
 
+PAGE = f"https://tower.example/{OWNER}/{NAME}"
+AUTHOR = {"name": "Ada", "email": "ada@tower.example", "username": OWNER}
+COMMIT = {
+    "id": AFTER,
+    "tree_id": "7f3b9d1c5e8a2046b9c3d7e1f5a80264c6e9b1d7",
+    "distinct": True,
+    "message": "Oil the tenor bell's bearings",
+    "timestamp": "2026-03-02T08:15:00Z",
+    "url": f"{PAGE}/commit/{AFTER}",
+    "author": AUTHOR,
+    "committer": AUTHOR,
+    "added": [],
+    "removed": [],
+    "modified": ["bells/tenor.md"],
+}
 PUSH = {
     "ref": "refs/heads/main",
+    "base_ref": None,
     "before": BEFORE,
     "after": AFTER,
     "created": False,
     "deleted": False,
     "forced": False,
     "pusher": {"name": OWNER, "email": "ada@tower.example"},
-    "commits": [
-        {
-            "id": AFTER,
-            "message": "Oil the tenor bell's bearings",
-            "timestamp": "2026-03-02T08:15:00Z",
-            "author": {"name": "Ada", "email": "ada@tower.example", "username": OWNER},
-            "added": [],
-            "removed": [],
-            "modified": ["bells/tenor.md"],
-        }
-    ],
+    "compare": f"{PAGE}/compare/{BEFORE[:12]}...{AFTER[:12]}",
+    "commits": [COMMIT],
+    "head_commit": COMMIT,
     **COMMON,
 }
 ISSUES = {

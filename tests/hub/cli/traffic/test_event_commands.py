@@ -83,6 +83,15 @@ def test_an_example_is_posted(run, listed, store: Store, hook_id):
     )
 
 
+def test_the_example_of_a_push_is_complete(run, store: Store, hook_id):
+    run("emit", "push", "ada/bell", "--example")
+    payload = json.loads(body_of(store, 4))
+    assert {"base_ref", "compare", "pusher", "forced"} <= payload.keys()
+    assert payload["commits"] == [payload["head_commit"]]
+    required = {"id", "tree_id", "distinct", "url", "author", "committer", "removed"}
+    assert required <= payload["head_commit"].keys()
+
+
 def test_an_example_of_any_event_has_repository_and_sender(run, store: Store, hook_id):
     assert "0 hooks get it" in run("emit", "star", "ada/bell", "--example").stdout
     assert set(json.loads(body_of(store, 4))) == {"repository", "sender"}
