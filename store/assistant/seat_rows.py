@@ -72,6 +72,17 @@ def forget(db: Connection, account_id: int) -> None:
     seat_tally.subtract(db, deleted)
 
 
+def drop(db: Connection, organization_id: int, limit: int) -> int:
+    """Delete up to `limit` seats of an organization. Return their number."""
+    chosen = db.tuples(
+        "SELECT id FROM assistant_seat WHERE organization_id = :id ORDER BY id LIMIT :limit",
+        id=organization_id,
+        limit=limit,
+    )
+    delete(db, [seat_id for (seat_id,) in chosen])
+    return len(chosen)
+
+
 def keep(db: Connection, rows: Collection[Row], personal: bool) -> None:
     """Undo the cancellation of locked seats. If `personal`, they become personal.
 

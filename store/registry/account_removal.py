@@ -29,6 +29,17 @@ NAMED = (
     ("rule_suite", "actor_id"),
 )
 
+# The tables of which an organization may have very much, beside its seats: their keys, and which
+# rows are its own. Rows that belong to others come before them.
+OWN = {
+    "team_member": (
+        "team_id, account_id",
+        "team_id IN (SELECT t.id FROM team t WHERE t.organization_id = :id)",
+    ),
+    "team": ("id", "organization_id = :id"),
+    "membership": ("organization_id, account_id", "organization_id = :id"),
+}
+
 
 def parts(db: Connection, account: Row) -> dict[str, int]:
     """Return how many things go with an account, by kind."""
@@ -92,7 +103,7 @@ def remove_part(db: Connection, account: Row) -> bool:
         left = hook_removal.end_part(db, target, reason, left)
         if not left:
             return False
-    if not _forget(db, account["id"], left):
+    if not _disband(db, account["id"], _forget(db, account["id"], left)):
         return False
     remove(db, account)
     return True
@@ -106,6 +117,20 @@ def _forget(db: Connection, account_id: int, left: int) -> int:
                 f"UPDATE {table} SET {column} = NULL WHERE id IN"
                 f" (SELECT x.id FROM {table} x WHERE x.{column} = :id LIMIT :left)",
                 id=account_id,
+                left=left,
+            )
+    return left
+
+
+def _disband(db: Connection, organization_id: int, left: int) -> int:
+    """Delete up to `left` seats, teams and memberships. Return how many more may go."""
+    left -= seat_rows.drop(db, organization_id, left)
+    for table, (key, own) in OWN.items():
+        if left:
+            left -= db.execute(
+                f"DELETE FROM {table} WHERE ({key}) IN"
+                f" (SELECT {key} FROM {table} WHERE {own} LIMIT :left)",
+                id=organization_id,
                 left=left,
             )
     return left

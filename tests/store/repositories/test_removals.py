@@ -8,8 +8,9 @@ from store_world import World
 from websub_followers import follow_pushes
 
 from store import Connection, Row
-from store.accounts import accounts, app_list, apps, tokens
+from store.accounts import accounts, app_list, apps, teams, tokens
 from store.apps import app_hooks, installations
+from store.assistant import assistant_seats, assistant_subscriptions, seat_tally
 from store.database import upsert
 from store.delivery import delivery_queries, event_queries, hook_removal, sources
 from store.errors import Conflict
@@ -312,6 +313,33 @@ def test_an_account_that_much_of_the_state_names_goes_in_parts(
         left.append(world.store.look(lambda db: db.value(sql)))
     assert left == [4, 2, 0]
     assert world.store.look(lambda db: db.value("SELECT count(*) FROM issue")) == 5
+
+
+def test_an_organization_with_many_members_goes_in_parts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_removal, "MOST", 2)
+    tower = user(world, "tower", kind="Organization")
+    people = [user(world, f"user-{number}")["id"] for number in range(3)]
+    team = world.store.do(teams.create, tower["id"], "ringers")
+    for one in people:
+        world.store.do(accounts.join, tower["id"], one, "member")
+    world.store.do(teams.join, team["id"], people)
+    world.store.do(assistant_subscriptions.put, tower["id"])
+    world.store.do(assistant_seats.give_users, tower["id"], people)
+    rows = [many_left(world)]
+    while not world.store.do(account_removal.remove_part, tower):
+        rows.append(many_left(world))
+        assert world.store.look(seat_tally.total, tower["id"]) == rows[-1][0], "seats stay counted"
+    assert rows == [(3, 3, 1, 3), (1, 3, 1, 3), (0, 2, 1, 3), (0, 0, 1, 3), (0, 0, 0, 2), (0,) * 4]
+    assert world.store.look(accounts.by_login, "tower") is None
+
+
+def many_left(world: World) -> tuple[int, ...]:
+    """The numbers of seats, teams' members, teams and memberships."""
+    counts = (f"(SELECT count(*) FROM {name})" for name in ("assistant_seat", *account_removal.OWN))
+    (row,) = world.store.look(lambda db: db.tuples(f"SELECT {', '.join(counts)}"))
+    return tuple(row)
 
 
 def test_a_delivery_that_was_claimed_meanwhile_is_left_to_the_worker(world: World) -> None:
