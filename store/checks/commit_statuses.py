@@ -1,11 +1,12 @@
 """Commit statuses: what others say about a commit, by context. The newest of a context counts."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from store.accounts import placeholder_accounts
 from store.database import external_ids, paging, payload_reader, upsert
-from store.database.connection import Connection, Row
+from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid
 from store.repositories import refs
 
@@ -16,6 +17,8 @@ COLUMNS = (
 STATES = ("error", "failure", "pending", "success")
 MOST = 1_000
 """The limit of statuses of one context on one commit."""
+FEW = 200
+"""The limit of contexts that are found one by one, whatever number of statuses they have."""
 TIMES = ("created_at", "updated_at")
 FIELDS: payload_reader.Readers = {
     "context": payload_reader.text(255, 1),
@@ -73,19 +76,51 @@ def _of_context(db: Connection, repo_id: int, sha: str, key: str) -> tuple[int, 
 
 def page(db: Connection, repo_id: int, sha: str, *, limit: int, offset: int) -> list[Row]:
     """Return a page of a commit's statuses, the newest first."""
-    return _page(db, "", repo_id, sha, limit, offset)
+    where = "s.repo_id = :repo_id AND s.sha = :sha"
+    return _page(db, where, limit, offset, repo_id=repo_id, sha=sha)
 
 
-def latest(db: Connection, repo_id: int, sha: str, *, limit: int, offset: int) -> list[Row]:
-    """Return a page of the newest status of each context, the newest first."""
-    return _page(db, f" AND {NEWEST}", repo_id, sha, limit, offset)
+@dataclass(frozen=True, slots=True)
+class NewestStatuses:
+    """The newest status of each context of a commit, as an SQL condition on a status `s`."""
+
+    condition: str
+    given: Mapping[str, Any]
 
 
-NEWEST = (
-    "s.id = (SELECT n.id FROM commit_status n WHERE n.repo_id = s.repo_id AND n.sha = s.sha"
-    " AND n.context_key = s.context_key ORDER BY n.created_at DESC, n.id DESC LIMIT 1)"
+def newest_of_contexts(db: Connection, repo_id: int, sha: str) -> NewestStatuses:
+    """Return the newest status of each context.
+
+    If the contexts are FEW, no other status is read.
+    """
+    given = {"repo_id": repo_id, "sha": sha}
+    ids = [newest_id for (newest_id,) in db.tuples(NEWEST_OF_FEW, few=FEW, **given)]
+    if len(ids) > FEW:
+        return NewestStatuses(NEWEST, given)
+    condition = f"s.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    return NewestStatuses(condition, {"ids": json_array(ids)})
+
+
+_OF_COMMIT = "FROM commit_status n WHERE n.repo_id = :repo_id AND n.sha = :sha"
+# The index leads from one context to the next, and to the newest status of each.
+NEWEST_OF_FEW = (
+    "WITH RECURSIVE w (context_key, step) AS ("
+    f" SELECT (SELECT min(n.context_key) {_OF_COMMIT}), 1"
+    f" UNION ALL SELECT (SELECT min(n.context_key) {_OF_COMMIT} AND n.context_key > w.context_key),"
+    " w.step + 1 FROM w WHERE w.context_key IS NOT NULL AND w.step <= :few)"
+    f" SELECT (SELECT n.id {_OF_COMMIT} AND n.context_key = w.context_key"
+    " ORDER BY n.created_at DESC, n.id DESC LIMIT 1) FROM w WHERE w.context_key IS NOT NULL"
 )
-"""SQL for: the status `s` is the newest of its context."""
+NEWEST = (
+    "s.repo_id = :repo_id AND s.sha = :sha AND s.id = (SELECT n.id FROM commit_status n"
+    " WHERE n.repo_id = s.repo_id AND n.sha = s.sha AND n.context_key = s.context_key"
+    " ORDER BY n.created_at DESC, n.id DESC LIMIT 1)"
+)
+
+
+def latest(db: Connection, chosen: NewestStatuses, *, limit: int, offset: int) -> list[Row]:
+    """Return a page of these statuses, the newest first."""
+    return _page(db, chosen.condition, limit, offset, **chosen.given)
 
 
 def newest(db: Connection, repo_id: int, sha: str, context: str) -> Row | None:
@@ -99,16 +134,14 @@ def newest(db: Connection, repo_id: int, sha: str, context: str) -> Row | None:
     )
 
 
-def _page(db: Connection, where: str, repo_id: int, sha: str, limit: int, offset: int) -> list[Row]:
+def _page(db: Connection, where: str, limit: int, offset: int, **given: Any) -> list[Row]:
     return paging.page(
         db,
-        f"SELECT {COLUMNS} FROM commit_status s"
-        f" WHERE s.repo_id = :repo_id AND s.sha = :sha{where}"
+        f"SELECT {COLUMNS} FROM commit_status s WHERE {where}"
         " ORDER BY s.created_at DESC, s.id DESC",
         limit,
         offset,
-        repo_id=repo_id,
-        sha=sha,
+        **given,
     )
 
 
@@ -123,13 +156,11 @@ def count(db: Connection, repo_id: int, sha: str, most: int) -> int:
     )
 
 
-def states(db: Connection, repo_id: int, sha: str) -> dict[str, int]:
-    """Return how many contexts of a commit have each state, by their newest status."""
+def states(db: Connection, chosen: NewestStatuses) -> dict[str, int]:
+    """Return how many of these statuses have each state."""
     rows = db.tuples(
-        "SELECT s.state, count(*) FROM commit_status s"
-        f" WHERE s.repo_id = :repo_id AND s.sha = :sha AND {NEWEST} GROUP BY s.state",
-        repo_id=repo_id,
-        sha=sha,
+        f"SELECT s.state, count(*) FROM commit_status s WHERE {chosen.condition} GROUP BY s.state",
+        **chosen.given,
     )
     return dict(rows)
 

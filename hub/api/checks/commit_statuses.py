@@ -146,9 +146,10 @@ def get_combined_status_for_ref(
     The newest status of each context. The commit is given by its full SHA, a branch or a tag.
     """
     sha = commit_lookup.find_commit(ctx.db, repo, ref)
-    counted = commit_statuses.states(ctx.db, repo["id"], sha)
+    newest = commit_statuses.newest_of_contexts(ctx.db, repo["id"], sha)
+    counted = commit_statuses.states(ctx.db, newest)
     page.total = sum(counted.values())
-    rows = commit_statuses.latest(ctx.db, repo["id"], sha, limit=page.limit, offset=page.offset)
+    rows = commit_statuses.latest(ctx.db, newest, limit=page.limit, offset=page.offset)
     shown = statuses(ctx.urls, ctx.db, repo, rows)
     url = ctx.urls.commit(repo, sha)
     return {

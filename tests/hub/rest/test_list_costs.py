@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 from assertions import BASE
-from bulk_rows import FILL
+from bulk_rows import FILL, Fill
 from engines import open_copy
 from hub_client import open_client
-from operations_world import World, first, path
+from operations_world import COMMIT, World, first, path
 
 from hub.operations import OPERATIONS
 from hub.rest.operation import Operation
 from hub.settings import HubSettings
+from store import Connection
 
 SETTINGS = HubSettings(base_url=BASE, rate_limiting=False)
 ENDLESS = [one for one in OPERATIONS if one.id in FILL and FILL[one.id].most is None]
@@ -98,3 +99,28 @@ async def test_a_page_of_a_longer_list_costs_no_more_than_the_count(
     less = await cost(operation, LONG, untouched, shorter, steps)
     more = await cost(operation, LONG + MORE, untouched, longer, steps)
     assert (more - less) / MORE <= DEARER.get(operation.id, COUNTED)
+
+
+def repeated_statuses(db: Connection, world: World, n: int) -> None:
+    """Add statuses of three contexts of one commit."""
+    rows = [
+        (world.hello.repo["id"], 2**40 + at, COMMIT, f"c{at % 3}", f"c{at % 3}", "success", 1, 1)
+        for at in range(n)
+    ]
+    columns = "repo_id, number, sha, context, context_key, state, created_at, updated_at"
+    db.insert_many("commit_status", columns, rows)
+
+
+async def test_statuses_that_others_replaced_cost_the_combined_status_nothing(
+    untouched: tuple[Path, World],
+    steps: Steps,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (operation,) = [one for one in ENDLESS if one.id == "repos/get-combined-status-for-ref"]
+    monkeypatch.setitem(FILL, operation.id, Fill(repeated_statuses))
+    shorter, longer = (tmp_path / name for name in ("shorter", "longer"))
+    for folder in (shorter, longer):
+        folder.mkdir()
+    less = await cost(operation, LONG, untouched, shorter, steps)
+    assert await cost(operation, LONG + MORE, untouched, longer, steps) <= less + EVERY

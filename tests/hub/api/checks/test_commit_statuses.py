@@ -84,7 +84,11 @@ async def test_the_event_of_a_status_names_ten_branches_at_most(
     assert store.look(refs.branch_at, seed.hello["id"], SHA) == "00"
 
 
-async def test_the_newest_of_each_context_counts(hub: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize("few", [1, 2, 3, 100])
+async def test_the_newest_of_each_context_counts(
+    hub: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(commit_statuses, "FEW", few)
     nothing = (await hub.get(COMBINED)).json()
     assert (nothing["state"], nothing["total_count"], nothing["statuses"]) == ("pending", 0, [])
     for state, context, expected in (
