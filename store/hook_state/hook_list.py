@@ -88,9 +88,9 @@ class HookFilter:
             names |= {"listed": self.event, "every": WILDCARD}
             given |= {key: containing(json.dumps(name)) for key, name in names.items()}
             given["event"] = self.event
-        source = "hook h"
         if self.repo_ids is not None:
-            source = f"({name_search.hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
+            # In SQLite, a join would begin with the hooks of everybody, from the newest on.
+            where.append(f"h.id IN ({name_search.hooks_of(db)})")
             given |= {"repos": json_array(self.repo_ids), "orgs": json_array(self.org_ids)}
         if self.hook_ids is not None:
             where.append(f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)")
@@ -99,7 +99,7 @@ class HookFilter:
             hidden = f"(SELECT id FROM {db.each('hidden', id='integer')} AS u)"
             where.append(f"(o.id IS NULL OR o.id NOT IN {hidden})")
             given["hidden"] = json_array(self.hidden_owners)
-        return f"{source}{NAMED} WHERE {' AND '.join(where)}", given
+        return f"hook h{NAMED} WHERE {' AND '.join(where)}", given
 
 
 def _subscribes(event: str, held: str) -> str:

@@ -90,12 +90,13 @@ def _containing(
     condition: str = "",
 ) -> Sequence[tuple[Any, ...]]:
     """Return the ids and URLs of the newest of these hooks whose URL contains a text."""
-    source, given = "hook h", {}
+    where, given = condition, {}
     if among is not None:
-        source = f"({hooks_of(db)}) AS w JOIN hook h ON h.id = w.id"
+        # In SQLite, a join would begin with the hooks of everybody, from the newest on.
+        where += f"h.id IN ({hooks_of(db)}) AND "
         given = {"repos": json_array(among), "orgs": json_array(org_ids)}
     return db.tuples(
-        f"SELECT h.id, h.url FROM {source} WHERE {condition}lower(h.url) LIKE :part ESCAPE '!'"
+        f"SELECT h.id, h.url FROM hook h WHERE {where}lower(h.url) LIKE :part ESCAPE '!'"
         " ORDER BY h.id DESC LIMIT :most",
         part=containing(text),
         most=MOST_EXAMINED,

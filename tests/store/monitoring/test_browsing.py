@@ -1,10 +1,12 @@
 """Queries of the dashboard's lists: backlogs, unhealthy hooks, names, times, and query plans."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from engines import embedded
 from store_world import URL, World
 
 from store import Connection
@@ -16,7 +18,8 @@ from store.delivery import attempt_feed, deliveries
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
 from store.delivery.outcomes import attempt_outcomes
-from store.hook_state import hook_health, hook_pauses
+from store.hook_state import hook_health, hook_list, hook_pauses
+from store.hook_state.hook_list import HookFilter
 from store.hooks import hook_targets, hooks
 from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats
@@ -266,8 +269,38 @@ def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPa
         assert not re.search(r"SCAN (x|a|d|e|delivery|attempt|event)\b(?!.*INDEX)", step), step
 
 
+@embedded("the planner of PostgreSQL knows how many hooks there are")
+@pytest.mark.parametrize(
+    "find",
+    [
+        lambda db: hook_list.page(db, HookFilter(repo_ids=[1], org_ids=[2]), limit=50),
+        lambda db: hook_list.count(db, HookFilter(repo_ids=[1], org_ids=[2])),
+        lambda db: name_search.hooks(db, "example", [1], [2]),
+        lambda db: name_search.hooks_of_host(db, "a.example", [1], [2]),
+    ],
+)
+def test_the_hooks_of_others_are_not_read(world: World, find: Callable[[Connection], Any]) -> None:
+    steps = world.store.do(explained, False, find)
+    assert [step for step in steps if re.search(r"(SCAN|SEARCH) h\b", step)] == [
+        "SEARCH h USING INTEGER PRIMARY KEY (rowid=?)"
+    ]
+
+
 def plans(db: Connection, postgres: bool) -> list[str]:
     """The lines of the statements' plans that say how tables are read."""
+
+    def ask(noting: Any) -> None:
+        backlog.of_repositories(noting, [1])
+        for filtered in FILTERS:
+            attempt_feed.page(noting, filtered, limit=50)
+        attempt_feed.id_range(noting, TimeRange(1_000, 2_000))
+        problems.list_all(noting, None)
+
+    return explained(db, postgres, ask)
+
+
+def explained(db: Connection, postgres: bool, call: Callable[[Any], Any]) -> list[str]:
+    """The lines of the plans of what `call` reads, as far as they say how tables are read."""
     asked: list[tuple[str, dict[str, Any]]] = []
 
     class Noting:
@@ -284,12 +317,7 @@ def plans(db: Connection, postgres: bool) -> list[str]:
 
             return ask
 
-    noting: Any = Noting()
-    backlog.of_repositories(noting, [1])
-    for filtered in FILTERS:
-        attempt_feed.page(noting, filtered, limit=50)
-    attempt_feed.id_range(noting, TimeRange(1_000, 2_000))
-    problems.list_all(noting, None)
+    call(Noting())
     word = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
     lines = [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
     return [line for line in lines if re.search(r"(?i)\b(scan|search)\b", line)]
