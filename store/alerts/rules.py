@@ -29,6 +29,11 @@ CONFIGURED = ("guard", "secret")
 _FAILS = "h.active = 1 AND h.failing_since IS NOT NULL AND h.deleted_at IS NULL"
 # The worker pauses a hook that cannot be used as it is configured.
 _UNUSABLE = "h.active = 1 AND h.pause_reason IS NOT NULL AND h.deleted_at IS NULL"
+# An index has the hooks of each kind. With the two conditions alone, SQLite would read all hooks.
+_PAUSED_OR_FAILING = (
+    "h.id IN (SELECT y.id FROM hook y WHERE y.paused_at IS NOT NULL UNION ALL"
+    " SELECT z.id FROM hook z WHERE z.failing_since IS NOT NULL AND z.deleted_at IS NULL)"
+)
 _WRONG = " OR ".join(f"a.error LIKE '{stage}:%'" for stage in CONFIGURED)
 
 
@@ -64,7 +69,8 @@ HOOK_RULES = (
     ),
     HookRule(
         CONFIG_ERROR,
-        f"({_UNUSABLE} OR {_FAILS} AND EXISTS (SELECT 1 FROM attempt a WHERE a.id ="
+        f"{_PAUSED_OR_FAILING} AND ({_UNUSABLE} OR {_FAILS} AND EXISTS (SELECT 1"
+        " FROM attempt a WHERE a.id ="
         f" (SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id) AND ({_WRONG})))",
         f"({_UNUSABLE} OR {_FAILS})",
         "coalesce(h.failing_since, h.paused_at)",

@@ -10,7 +10,8 @@ from engines import embedded
 from store_world import URL, World
 
 from store import Connection
-from store.alerts import problems
+from store.alerts import hook_checks, problems
+from store.alerts.rules import HOOK_RULES
 from store.clock import HOUR, MINUTE, SECOND
 from store.database.id_search import first_id_since
 from store.database.time_range import TimeRange
@@ -284,6 +285,14 @@ def test_the_hooks_of_others_are_not_read(world: World, find: Callable[[Connecti
     assert [step for step in steps if re.search(r"(SCAN|SEARCH) h\b", step)] == [
         "SEARCH h USING INTEGER PRIMARY KEY (rowid=?)"
     ]
+
+
+@embedded("the planner of PostgreSQL knows how many hooks there are")
+def test_the_checks_of_hooks_read_no_healthy_hook(world: World) -> None:
+    steps = world.store.do(explained, False, hook_checks.to_open)
+    read = [step for step in steps if re.search(r"(SCAN|SEARCH) [hyz]\b", step)]
+    assert len(read) >= len(HOOK_RULES)
+    assert [step for step in read if not re.search("INDEX hook_|rowid=", step)] == []
 
 
 def plans(db: Connection, postgres: bool) -> list[str]:
