@@ -127,8 +127,12 @@ def any_due(db: Connection) -> bool:
 
 
 def claim(db: Connection, limit: int) -> list[Row]:
-    """Claim due requests, oldest first. A claim ends by itself after HELD."""
-    chosen = f"SELECT id FROM websub_request WHERE {DUE} ORDER BY id LIMIT :limit{db.skip_locked}"
+    """Claim due requests, due first. A claim ends by itself after HELD."""
+    # In the order of their ids, SQLite would read all requests that are done.
+    chosen = (
+        f"SELECT id FROM websub_request WHERE {DUE} ORDER BY due_at, id"
+        f" LIMIT :limit{db.skip_locked}"
+    )
     rows = db.all(
         "UPDATE websub_request SET taken_until = :until, tries = tries + 1"
         f" WHERE id {db.chosen(chosen)} RETURNING {COLUMNS}",

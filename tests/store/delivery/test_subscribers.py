@@ -1,8 +1,12 @@
 """Counts and lists of subscribers, and lists of repositories and interaction limits."""
 
+from types import SimpleNamespace
+from typing import Any
+
+from engines import embedded
 from store_world import World
 
-from store import Connection
+from store import Connection, Row
 from store.clock import DAY
 from store.delivery import subscribers
 from store.delivery.listing import topic_list
@@ -25,6 +29,25 @@ def follow(db: Connection, repo_id: int, key: str, callback: str) -> None:
     (request,) = websub_requests.claim(db, 1)
     websub.apply_verified(db, request, db.now)
     websub_requests.complete(db, request, "verified", db.now)
+
+
+@embedded("PostgreSQL chooses by the number of requests")
+def test_a_claim_of_requests_reads_none_that_are_done(world: World) -> None:
+    plans: list[str] = []
+
+    def claim(db: Connection) -> None:
+        def explain(sql: str, **given: Any) -> list[Row]:
+            plans.extend(row[3] for row in db.tuples(f"EXPLAIN QUERY PLAN {sql}", **given))
+            return []
+
+        spy: Any = SimpleNamespace(
+            all=explain, chosen=db.chosen, skip_locked=db.skip_locked, now=db.now
+        )
+        websub_requests.claim(spy, 5)
+
+    world.store.do(claim)
+    assert "SEARCH websub_request USING INDEX websub_request_due (due_at<?)" in plans
+    assert "SCAN websub_request" not in plans
 
 
 def test_subscribers_of_events(world: World) -> None:
