@@ -76,6 +76,19 @@ def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
     db.wake_after_commit(hook_ids)
 
 
+def count_unended(db: Connection, target: HookTarget) -> int:
+    """Return how many deliveries of a target's hooks have not ended, claimed or not."""
+    behind, waits = UNENDED
+    claims = (f"{waits} AND x.lease_id IS NULL", f"{waits} AND x.lease_id IS NOT NULL")
+    counts = (
+        f"(SELECT count(*) FROM delivery x WHERE {unended}"
+        f" AND x.hook_id IN (SELECT id FROM hook WHERE {target.condition}))"
+        for unended in (behind, *claims)
+    )
+    total: int = db.value(f"SELECT {' + '.join(counts)}", target_id=target.id)
+    return total
+
+
 def end_part(db: Connection, target: HookTarget, reason: str, left: int) -> int:
     """End up to `left` deliveries of a target's hooks. Return how many more may end.
 

@@ -8,7 +8,6 @@ from store.database.connection import ENDLESS, Connection, Row
 from store.delivery import hook_removal
 from store.delivery.websub import websub
 from store.hooks.hook_targets import repository
-from store.ordering.delivery_states import BEHIND, WAITING
 
 GONE = "the repository was removed"
 
@@ -54,12 +53,7 @@ def parts(db: Connection, repo_id: int) -> dict[str, int]:
     """Return how many things go with a repository, by kind."""
     return {
         "hooks": _count(db, "hook x WHERE x.repo_id = :id AND x.deleted_at IS NULL", repo_id),
-        "deliveries": _count(
-            db,
-            "hook h JOIN delivery x ON x.hook_id = h.id"
-            f" WHERE h.repo_id = :id AND x.state IN ({WAITING}, {BEHIND})",
-            repo_id,
-        ),
+        "deliveries": hook_removal.count_unended(db, repository(repo_id)),
         "subscriptions": len(websub.list_subscription_ids(db, repo_id)),
         "issues": _count(db, "issue x WHERE x.repo_id = :id", repo_id),
         "collaborators": _count(db, "collaborator x WHERE x.repo_id = :id", repo_id),

@@ -16,6 +16,7 @@ from store.delivery import delivery_queries, event_queries, hook_removal, source
 from store.errors import Conflict
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
+from store.ordering.delivery_states import BEHIND, WAITING
 from store.registry import account_removal, app_removal
 from store.repositories import membership_dump, refs, repositories, repository_removal, stars
 from store.repositories.repository_removal import LargeTable
@@ -131,12 +132,45 @@ def test_every_large_table_belongs_to_its_repository(world: World, table: LargeT
     assert world.store.look(lambda db: db.value(sql, id=world.repo["id"])) == 0
 
 
+def test_deliveries_that_have_not_ended_are_counted(world: World) -> None:
+    hook = world.hook("push")
+    world.hook("push", repo=world.another_repo())
+    for number in range(3):
+        world.arrive(f"g-{number}")
+    world.claim(world.lease(), hook["id"], limit=1)
+    other = world.hook("push", options={"ordering": "hook"})
+    for number in range(3, 5):
+        world.arrive(f"g-{number}")
+    ordered = [row["state"] for row in world.rows() if row["hook_id"] == other["id"]]
+    assert ordered == [WAITING, BEHIND]
+    assert world.store.look(repository_removal.parts, world.repo["id"])["deliveries"] == 7
+
+
+@embedded("the planner of PostgreSQL knows how many deliveries there are")
+def test_the_count_of_deliveries_reads_none_that_have_ended(world: World) -> None:
+    def plan(db: Connection) -> list[str]:
+        searches: Any = Searches(db)
+        hook_removal.count_unended(searches, repository(world.repo["id"]))
+        return [line for line in searches.counted if line.split()[1] == "x"]
+
+    found = world.store.look(plan)
+    assert len(found) == 3
+    assert [line for line in found if "INDEX delivery_" not in line] == []
+
+
 class Searches:
-    """A connection that also keeps how SQLite finds the rows of each deletion, by table."""
+    """A connection that also keeps how SQLite finds the rows of each deletion, by table, and the
+    ones that it counts.
+    """
 
     def __init__(self, db: Connection) -> None:
         self._db = db
         self.found: dict[str, str] = {}
+        self.counted: list[str] = []
+
+    def value(self, sql: str, **given: Any) -> Any:
+        self.counted += [row[3] for row in self._db.tuples(f"EXPLAIN QUERY PLAN {sql}", **given)]
+        return self._db.value(sql, **given)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._db, name)
