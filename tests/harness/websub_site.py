@@ -89,6 +89,7 @@ class Peer:
         self.seen: list[Request] = []
         self.agrees = True
         self.status = 204
+        self.fields: dict[str, str] = {}
         self.challenged: Callable[[Request], Said] = self._echo
         self.pages: dict[str, Said] = {}
         self.opened = asyncio.Event()
@@ -120,7 +121,8 @@ class Peer:
 
     def _answer(self, request: Request) -> Said:
         if request.method == "POST":
-            return self.status, {"Location": "/elsewhere"} if 300 <= self.status < 400 else {}, b""
+            to = {"Location": "/elsewhere"} if 300 <= self.status < 400 else {}
+            return self.status, self.fields | to, b""
         page = self.pages.get(request.target)
         if page is None:
             return self.challenged(request)

@@ -66,7 +66,8 @@ class OutcomeHandler:
 
     def _adjust(self, lane: Lane, item: QueuedDelivery, outcome: Outcome) -> None:
         """Adjust the lane to an outcome that is about to be recorded."""
-        if lane.target is not None and lane.target.url != outcome.url:
+        target = lane.target
+        if target is not None and not target.is_receiver(outcome.url, outcome.version):
             # Its receiver is no longer the hook's, and says nothing about the new one.
             return
         delivered = outcome.state == DELIVERED

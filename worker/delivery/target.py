@@ -97,6 +97,13 @@ class Target:
         """Return whether the target has ended by this time (microseconds)."""
         return self.ends_at is not None and self.ends_at <= now
 
+    def is_receiver(self, url: str, version: int) -> bool:
+        """Return whether the receiver of this version of the hook, with this URL, is the target's.
+
+        An answer of another receiver, or its pause, says nothing about this one.
+        """
+        return self.url == url
+
     def is_suspended(self, clock: Clock) -> bool:
         """Return whether the hook is paused, or its receiver asked for nothing before a time to
         come.

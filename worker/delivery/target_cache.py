@@ -75,7 +75,8 @@ class TargetCache:
             except BaseException:
                 lane.invalidate()
                 raise
-            if found is not None and lane.target is not None and found.url != lane.target.url:
+            before = lane.target
+            if found and before and not found.is_receiver(before.url, before.version):
                 # The former receiver may have asked for a pause meanwhile.
                 lane.held_until = 0
             lane.target = None if found is None else found.inherit_from(lane.target)

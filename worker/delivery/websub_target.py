@@ -34,6 +34,13 @@ class WebSubTarget(Target):
     hub: str = ""
     method: str = "sha256"
 
+    def is_receiver(self, url: str, version: int) -> bool:
+        """Return whether the subscription was not renewed since it had this version.
+
+        A subscriber that subscribes again asks for content from then on.
+        """
+        return self.version == version
+
     def accepts(self, name: str, *, asked: bool) -> bool:
         """Return whether content may still be sent there."""
         return self.active

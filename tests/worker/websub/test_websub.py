@@ -594,6 +594,25 @@ async def test_7_the_pause_of_a_subscriber_survives_a_restart(
         await received(subscriber)
 
 
+async def test_7_a_pause_that_an_earlier_request_asks_for_leaves_a_renewed_subscription(
+    place: Site, subscriber: Peer
+) -> None:
+    """The subscriber answers a slow request as it was before it subscribed again."""
+    await place.subscribe(f"{subscriber.url}/x")
+    subscriber.status, subscriber.fields = 503, {"Retry-After": "3600"}
+    subscriber.opened.clear()
+    await place.push()
+    await received(subscriber)
+    subscriber.status, subscriber.fields = 204, {}
+    await place.subscribe(f"{subscriber.url}/x", secret="new")
+    await place.push()
+    await received(subscriber, 2)
+    subscriber.opened.set()
+    await until(lambda: [row["attempts"] for row in place.deliveries()] == [1, 1])
+    await place.push()
+    await received(subscriber, 3)
+
+
 # 7.1 Authenticated Content Distribution
 
 
