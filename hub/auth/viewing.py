@@ -5,7 +5,7 @@ from hub.auth.access import on_repo
 from hub.auth.credentials import Caller
 from hub.http.errors import Forbidden
 from store import Connection, Row
-from store.accounts import tokens
+from store.accounts import organizations, tokens
 from store.accounts.viewers import RepositoryViewer
 from store.errors import Missing
 
@@ -40,3 +40,14 @@ def may_read(db: Connection, caller: Caller | None, repo: Row, permission: str) 
     except (Missing, Forbidden):
         return False
     return True
+
+
+def team_viewer(db: Connection, caller: Caller | None, repo: Row) -> Row:
+    """Return the caller as a viewer of the teams of the repository's owner.
+
+    It has the account's `id`, and whether it is an `owner`.
+    """
+    if caller is None:
+        return {"id": 0, "owner": False}
+    role = organizations.role_of(db, {"id": repo["owner_id"]}, caller.account)
+    return {"id": caller.account_id, "owner": role == "admin"}

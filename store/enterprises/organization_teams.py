@@ -3,11 +3,12 @@
 The rows of both have the same columns. `enterprise_id` is None for the organization's own.
 """
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from store.accounts import accounts
 from store.database import paging
-from store.database.connection import Connection, Row, prefixed
+from store.database.connection import Connection, Row, json_array, prefixed
 from store.enterprises import enterprise_teams
 
 OWN_COLUMNS = (
@@ -73,6 +74,29 @@ def is_visible(db: Connection, organization_id: int, viewer: Row, team: Row) -> 
         return True
     [(_, own)], given = _teams(organization_id, viewer, "organization")
     return db.value(f"SELECT 1 {own} AND t.id = :id", id=team["id"], **given) is not None
+
+
+def hidden(
+    db: Connection, organization_id: int, viewer: Row, reported: Iterable[Mapping[str, Any]]
+) -> Collection[str]:
+    """Return the slugs of the teams, among those that a platform reported, that are hidden.
+
+    They are secret, and the viewer is not in them. If the hub does not know a team, its report says
+    whether it is secret.
+    """
+    teams = {one["slug"]: one.get("privacy") for one in reported}
+    if not teams or viewer["owner"]:
+        return ()
+    known = dict(
+        db.tuples(
+            f"SELECT t.slug, CASE WHEN {VISIBLE} THEN 1 ELSE 0 END {OWN} AND t.slug IN"
+            f" (SELECT w.wanted FROM {db.each('slugs', wanted='text')} AS w)",
+            organization_id=organization_id,
+            account_id=viewer["id"],
+            slugs=json_array({slug.lower() for slug in teams}),
+        )
+    )
+    return {slug for slug, how in teams.items() if not known.get(slug.lower(), how != "secret")}
 
 
 def _teams(

@@ -1,6 +1,6 @@
 """Serializers of issue events."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, Self, cast
 
@@ -13,11 +13,13 @@ from hub.rest.serializers import SimpleUser, node_id, simple_user, simple_users
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.clock import iso
+from store.enterprises import organization_teams
 from store.repositories import repositories as kept
 
-# Members whose values are accounts, and members whose values are issues.
+# Members whose values are accounts, and members whose values are issues. One has a team.
 PEOPLE = ("assignee", "assigner", "review_requester", "requested_reviewer")
 REFERENCES = ("sub_issue", "parent_issue", "blocked_by", "blocking")
+TEAM = "requested_team"
 # Replaces an account that no longer exists.
 NOBODY = {"login": "ghost", "id": 0, "kind": "User", "site_admin": 0}
 
@@ -107,9 +109,13 @@ class IssueEventContext:
     people: Mapping[int, SimpleUser]
     repositories: Mapping[int, MinimalRepository]
     """By id: repositories that everybody with access to this one may see."""
+    hidden: Collection[str]
+    """The slugs of teams that the viewer may not see."""
 
     @classmethod
-    def of(cls, urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> Self:
+    def of(
+        cls, urls: Urls, db: Connection, repo: Row, rows: Sequence[Row], team_viewer: Row
+    ) -> Self:
         ids = {row["actor_id"] for row in rows}
         ids |= {row["members"].get(name) for row in rows for name in PEOPLE}
         within = {
@@ -118,7 +124,10 @@ class IssueEventContext:
             for name in REFERENCES
             if row["members"].get(name)
         } - {None}
-        return cls(urls, repo, simple_users(urls, db, ids), _open(urls, db, repo, within))
+        people, repositories = simple_users(urls, db, ids), _open(urls, db, repo, within)
+        teams = [row["members"][TEAM] for row in rows if TEAM in row["members"]]
+        hidden = organization_teams.hidden(db, repo["owner_id"], team_viewer, teams)
+        return cls(urls, repo, people, repositories, hidden)
 
     def person(self, account_id: int | None) -> SimpleUser:
         """Return an account, or a placeholder if it no longer exists."""
@@ -139,8 +148,11 @@ class IssueEventContext:
             "created_at": iso(row["created_at"]),
             "performed_via_service_app": None,
         }
-        members = {name: self._member(row, name) for name in row["members"]}
-        return cast("IssueEvent", base | members)
+        shown = (name for name in row["members"] if not self._is_hidden(row, name))
+        return cast("IssueEvent", base | {name: self._member(row, name) for name in shown})
+
+    def _is_hidden(self, row: Row, name: str) -> bool:
+        return name == TEAM and row["members"][name]["slug"] in self.hidden
 
     def _member(self, row: Row, name: str) -> Any:
         value = row["members"][name]
@@ -201,6 +213,6 @@ def event_team(urls: Urls, repo: Row, value: Mapping[str, Any]) -> EventTeam:
 MEMBERS: dict[str, Callable[[IssueEventContext, Row, Any], Any]] = {
     **dict.fromkeys(PEOPLE, _person),
     **dict.fromkeys(REFERENCES, _reference),
-    "requested_team": _team,
+    TEAM: _team,
 }
 """Serializers of the members that are not shown as they are stored."""

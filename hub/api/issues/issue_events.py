@@ -7,6 +7,7 @@ from hub.api.issues.issue_event_serializers import IssueEvent, IssueEventContext
 from hub.api.issues.issue_rules import check_enabled
 from hub.api.issues.timeline_serializers import Timeline, TimelineEvent
 from hub.auth.access import on_repo
+from hub.auth.viewing import team_viewer
 from hub.http.errors import Malformed
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -76,7 +77,8 @@ def list_events_for_timeline(
     but = _kinds(query.get("exclude", ""))
     page.count(lambda most: issue_events.count_timeline(ctx.db, issue["id"], most, but=but))
     rows = issue_events.timeline(ctx.db, issue["id"], limit=page.limit, offset=page.offset, but=but)
-    timeline = Timeline.of(ctx.urls, ctx.db, repo, issue, rows)
+    viewer = team_viewer(ctx.db, ctx.caller, repo)
+    timeline = Timeline.of(ctx.urls, ctx.db, repo, issue, rows, viewer)
     return [timeline.serialize(row) for row in rows]
 
 
@@ -88,7 +90,8 @@ def _kinds(given: str) -> set[str]:
 
 
 def _serialize(ctx: Context, repo: Row, rows: list[Row]) -> list[IssueEvent]:
-    shown = IssueEventContext.of(ctx.urls, ctx.db, repo, rows)
+    viewer = team_viewer(ctx.db, ctx.caller, repo)
+    shown = IssueEventContext.of(ctx.urls, ctx.db, repo, rows, viewer)
     return [shown.event(row) for row in rows]
 
 

@@ -21,12 +21,14 @@ from hub.api.issues.pull_relations import (
     RepositoriesSerializer,
 )
 from hub.api.repositories import full_serializers, stand_ins
+from hub.auth.viewing import team_viewer as viewer_of_teams
 from hub.http.media import PLAIN, Media
 from hub.rest import serializers
 from hub.rest.context import Context
 from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
 from store import Connection, Row
+from store.enterprises import organization_teams
 from store.issues import pull_details, pulls
 from store.repositories.author_association import AuthorAssociation
 
@@ -137,13 +139,18 @@ def several(
     rows: Sequence[Row],
     serialize_repositories: RepositoriesSerializer,
     media: Media = PLAIN,
+    *,
+    team_viewer: Row | None = None,
 ) -> dict[int, PullRequest]:
     """Serialize the pull requests of a repository, by issue id. `rows` are the issues.
 
-    `serialize_repositories` serializes the repositories of their branches.
+    `serialize_repositories` serializes the repositories of their branches. Teams that
+    `team_viewer` may not see are left out. The payloads of hooks have all teams.
     """
     issues = issue_serializers.several(urls, db, repo, rows, media)
     known = {number: _read(row) for number, row in pulls.of_issues(db, issues).items()}
+    if team_viewer is not None:
+        _hide_teams(db, repo, team_viewer, [row["details"] for row in known.values()])
     relations = PullRelations.of(urls, db, repo, [*known.values()], serialize_repositories)
     unknown = _read(UNKNOWN)
     return {
@@ -161,7 +168,18 @@ def for_caller(ctx: Context, repo: Row, rows: Sequence[Row]) -> list[PullRequest
     def serialize_repositories(repositories: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
         return full_serializers.several(ctx, repositories)
 
-    return [*several(ctx.urls, ctx.db, repo, rows, serialize_repositories, ctx.media).values()]
+    viewer = viewer_of_teams(ctx.db, ctx.caller, repo)
+    found = several(
+        ctx.urls, ctx.db, repo, rows, serialize_repositories, ctx.media, team_viewer=viewer
+    )
+    return [*found.values()]
+
+
+def _hide_teams(db: Connection, repo: Row, viewer: Row, details: Sequence[Row]) -> None:
+    teams = [team for each in details for team in each.get("teams", ())]
+    hidden = organization_teams.hidden(db, repo["owner_id"], viewer, teams)
+    for each in details if hidden else ():
+        each["teams"] = [one for one in each.get("teams", ()) if one["slug"] not in hidden]
 
 
 def _read(row: Row) -> Row:

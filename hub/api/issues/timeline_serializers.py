@@ -119,7 +119,15 @@ class Timeline:
     """The issues that refer to it, by id."""
 
     @classmethod
-    def of(cls, urls: Urls, db: Connection, repo: Row, issue: Row, rows: Sequence[Row]) -> Self:
+    def of(
+        cls,
+        urls: Urls,
+        db: Connection,
+        repo: Row,
+        issue: Row,
+        rows: Sequence[Row],
+        team_viewer: Row,
+    ) -> Self:
         """Load the rows, with as few statements for many events as for one."""
         about = _subjects(rows)
         said = issue_comments.of(db, about("commented", "reviewed", "line-commented"))
@@ -132,7 +140,7 @@ class Timeline:
             urls,
             repo,
             issue,
-            IssueEventContext.of(urls, db, repo, rows),
+            IssueEventContext.of(urls, db, repo, rows, team_viewer),
             simple_users(urls, db, known),
             said,
             {one["id"]: one for one in shown},

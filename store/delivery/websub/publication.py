@@ -1,6 +1,7 @@
 """The rule for what topics publish.
 
-They publish no drafts, members' fields, examples, and nothing about private repositories of others.
+They publish no drafts, members' fields, secret teams and examples, and nothing about private
+repositories of others.
 """
 
 from typing import Any
@@ -16,6 +17,8 @@ FIELDS = ("field_added", "field_removed")
 # Events that connect two issues, and members with the repository of the other one.
 RELATIONS = ("sub_issues", "issue_dependencies")
 RELATED = ("sub_issue_repo", "parent_issue_repo", "blocked_issue_repo", "blocking_issue_repo")
+# Members with a team.
+TEAMS = ("team", "requested_team")
 # Members of `changes` with the repository to which an issue moves, or from which it comes.
 MOVES = ("new_repository", "old_repository")
 
@@ -24,8 +27,11 @@ def is_published(name: str, body: bytes) -> bool:
     """Return whether every reader of the repository may see this event.
 
     A draft release is visible only to users with write access, and a field of issues may be visible
-    only to the members of an organization. Another repository that an event names may be private.
+    only to the members of an organization. A secret team is visible only to its members and to
+    owners. Another repository that an event names may be private.
     """
+    if b'"secret"' in body and _names_secret_team(read(body)):
+        return False
     if name == "release":
         return not part(read(body), "release").get("draft")
     if name == "issues" and b'"issue_field"' in body:
@@ -33,6 +39,13 @@ def is_published(name: str, body: bytes) -> bool:
     if name in RELATIONS or (name == "issues" and b'"changes"' in body):
         return _is_within(read(body))
     return True
+
+
+def _names_secret_team(payload: dict[str, Any]) -> bool:
+    asked = part(payload, "pull_request").get("requested_teams")
+    teams = [one for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
+    teams += [part(payload, name) for name in TEAMS]
+    return any(one.get("privacy") == "secret" for one in teams)
 
 
 def _is_within(payload: dict[str, Any]) -> bool:

@@ -146,6 +146,27 @@ async def test_a_topic_names_its_own_repository_and_public_ones(
     assert (await hub.get("/octo/hello/events/sub_issues")).content == body
 
 
+ASKED = {"slug": "core", "privacy": "secret"}
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("pull_request", {"requested_team": ASKED}),
+        ("pull_request_review", {"pull_request": {"requested_teams": [{}, ASKED]}}),
+        ("team_add", {"team": ASKED}),
+    ],
+)
+async def test_a_topic_names_no_secret_team(
+    hub: httpx.AsyncClient, store: Store, seed: Any, name: str, members: dict[str, Any]
+) -> None:
+    public = orjson.dumps(members).replace(b"secret", b"closed")
+    store.do(accept, seed.hello, name, public, "public")
+    store.do(accept, seed.hello, name, orjson.dumps(members), "secret")
+    answer = await hub.get(f"/octo/hello/events/{name}", headers=bearer(seed.token))
+    assert answer.content == public
+
+
 @pytest.mark.parametrize("many", [1, 3])
 async def test_drafts_take_no_place_of_a_feed_s_entries(
     hub: httpx.AsyncClient, store: Store, seed: Any, many: int

@@ -10,7 +10,7 @@ from statement_log import statements
 from store_world import World
 
 from store import Connection, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts, teams, tokens
 from store.clock import MovableClock
 from store.issues import issue_events, issues
 from store.issues.issue_events import IssueEventData
@@ -232,6 +232,33 @@ async def test_events_show_people_and_teams(hub: httpx.AsyncClient, platform: Pl
         "push",
     )
     assert other["requested_team"]["html_url"] == "https://forge.example/orgs/octo/teams/core"
+
+
+async def test_a_secret_team_is_shown_to_its_members_and_to_owners(
+    hub: httpx.AsyncClient,
+    store: Store,
+    seed: Any,
+    platform: Platform,
+    octo: dict[str, str],
+    reader: dict[str, str],
+) -> None:
+    core = {"id": 4, "name": "Core", "slug": "core", "privacy": "secret"}
+    opened = same_repo_pull(requested_teams=[core])
+    platform.report("pull_request", "review_requested", pull_request=opened, requested_team=core)
+
+    async def shown(**how: Any) -> list[bool]:
+        events = [*await listed(hub, f"{HELLO}/issues/2/events", **how)]
+        events += await listed(hub, f"{HELLO}/issues/2/timeline", **how)
+        (pull_,) = await listed(hub, f"{HELLO}/pulls", **how)
+        return [*("requested_team" in one for one in events), pull_["requested_teams"] != []]
+
+    assert await shown(headers=octo) == [True, True, True]
+    assert await shown() == await shown(headers=reader) == [False, False, False]
+    team = store.do(teams.create, seed.octo["id"], "Core", privacy="secret")
+    assert await shown(headers=reader) == [False, False, False]
+    store.do(teams.join, team["id"], [seed.reader["id"]])
+    assert await shown(headers=reader) == [True, True, True]
+    assert await shown() == [False, False, False]
 
 
 async def test_an_event_without_its_actor_shows_the_ghost(
