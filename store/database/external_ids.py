@@ -6,8 +6,12 @@ Both are stored in the column `number`, which is unique in a repository and tabl
 from collections.abc import Mapping
 from typing import Any
 
-from store.database import upsert
-from store.database.connection import Connection
+from store.clock import SECOND
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row
+
+ABOVE = 2**50
+"""It is above the ids of platforms, and JavaScript can read the sum of it and an id."""
 
 
 def insert_with_own_id(
@@ -33,3 +37,20 @@ def _numbered(db: Connection, table: str, repo_id: int, row_id: int) -> bool:
         repo_id=repo_id,
     )
     return done > 0
+
+
+def make_room(db: Connection, table: str, row: Row | None, given: Mapping[str, Any]) -> None:
+    """Let a platform's object in a payload have its id, which `row` may have.
+
+    If the row was made here at another time, it gets an id that no platform gives.
+    """
+    created_at = payload_reader.read_field(given, "created_at", payload_reader.timestamp)
+    if row is None or not row["made_here"] or created_at is None:
+        return
+    if row["created_at"] // SECOND != created_at // SECOND:
+        db.execute(
+            f"UPDATE {table} SET number = id + :above, updated_at = :now WHERE id = :id",
+            above=ABOVE,
+            now=db.now,
+            id=row["id"],
+        )

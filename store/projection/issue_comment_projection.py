@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from store.clock import SECOND
-from store.database import payload_reader
+from store.database import external_ids, payload_reader
 from store.database.connection import Connection, Row
 from store.issues import commit_comments, issue_comments, issue_events, issue_references, pulls
 from store.issues.issue_events import IssueEventData
@@ -28,7 +27,8 @@ def line_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Ro
 
 def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project a `pull_request_review` event."""
-    before = _known(db, repo, payload, "review", "review")
+    given = payload_reader.read_part(payload, "review")
+    before = _known(db, repo["id"], "review", given)
     said = _said(db, repo, payload, event, "pull_request", "review", "review")
     issue, change = subject(db, repo, payload, event, "pull_request")
     if said is not None and issue is not None and event["action"] == "dismissed":
@@ -44,13 +44,15 @@ def _dismissed(change: IssuePayload, review: Row, before: Row | None) -> IssueEv
     return change.happening("review_dismissed", {"dismissed_review": dismissed})
 
 
-def _known(
-    db: Connection, repo: Row, payload: dict[str, Any], member: str, kind: str
-) -> Row | None:
-    number = payload_reader.read_field(
-        payload_reader.read_part(payload, member), "id", payload_reader.number
-    )
-    return None if number is None else issue_comments.find(db, repo["id"], kind, number)
+def _known(db: Connection, repo_id: int, kind: str, given: dict[str, Any]) -> Row | None:
+    number = payload_reader.read_field(given, "id", payload_reader.number)
+    return None if number is None else issue_comments.find(db, repo_id, kind, number)
+
+
+def _make_room(db: Connection, issue: Row, kind: str, given: dict[str, Any]) -> None:
+    """Let the comment in a payload have its id. A comment that was made here gets another one."""
+    known = _known(db, issue["repo_id"], kind, given)
+    external_ids.make_room(db, "issue_comment", known, given)
 
 
 def _said(
@@ -65,31 +67,23 @@ def _said(
     """Store, update or delete the payload's comment on its issue. Return it, or None.
 
     `member` and `on` are the names of the comment and the issue in the payload. The result is None
-    if the comment is not valid or is deleted, or if another one that was made here has its id.
+    if the comment is not valid or is deleted.
     """
     issue, _ = subject(db, repo, payload, event, on)
     if issue is None or issue["deleted_at"] is not None:
         return None
     given = payload_reader.read_part(payload, member)
-    known = _known(db, repo, payload, member, kind)
-    another = known is not None and _is_another(known, given)
     if event["action"] == "deleted":
-        _delete(db, issue, kind, given, None if another else known)
+        _delete(db, issue, kind, given)
         return None
-    return None if another else put_comment(db, repo, issue, kind, given, event)
-
-
-def _is_another(known: Row, given: dict[str, Any]) -> bool:
-    """Return whether the payload's comment only has the id of a comment that was made here."""
-    said = payload_reader.read_field(given, "created_at", payload_reader.timestamp)
-    made_at = known["created_at"] // SECOND
-    return bool(known["made_here"]) and said is not None and said // SECOND != made_at
+    return put_comment(db, repo, issue, kind, given, event)
 
 
 def put_comment(
     db: Connection, repo: Row, issue: Row, kind: str, given: dict[str, Any], event: Row
 ) -> Row | None:
     """Store a comment on an issue, and its event. Return None if it is not valid or is deleted."""
+    _make_room(db, issue, kind, given)
     before, said = issue_comments.put(db, issue, kind, given, event)
     if said is None:
         return None
@@ -102,13 +96,13 @@ def put_comment(
     return said
 
 
-def _delete(
-    db: Connection, issue: Row, kind: str, given: dict[str, Any], known: Row | None
-) -> None:
-    """Delete a comment, also from the timeline. If it never came, `known` is None."""
+def _delete(db: Connection, issue: Row, kind: str, given: dict[str, Any]) -> None:
+    """Delete a comment, also from the timeline."""
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
         return
+    _make_room(db, issue, kind, given)
+    known = _known(db, issue["repo_id"], kind, given)
     if known is not None:
         issue_events.forget(db, STANDS[kind], known["id"])
     issue_comments.delete_reported(db, issue, kind, number, known)

@@ -8,6 +8,7 @@ from store_world import World
 
 from store import Row
 from store.accounts import accounts
+from store.database.external_ids import ABOVE
 from store.issues import (
     comment_changes,
     commit_comments,
@@ -83,25 +84,43 @@ def test_a_comment_that_changes_and_goes(platform: Platform) -> None:
     assert platform.timeline() == []
 
 
-def test_a_comment_made_here_is_not_the_platforms_comment_with_its_id(platform: Platform) -> None:
+def test_a_comment_made_here_leaves_its_id_to_the_platforms_comment(platform: Platform) -> None:
     platform.report("issues", "opened", issue=issue())
     store, repo, user = platform.world.store, platform.world.repo, platform.world.user["id"]
     number = store.do(
         comment_changes.create, repo, platform.issue(), user, "Ours", association="OWNER"
     )["number"]
     ours = said(platform, "comment", number)
+    assert ours is not None
     at = {"updated_at": "2026-11-21T08:00:00Z"}
     platform.world.clock.advance(3_600)
     theirs = comment(id=number, body="Theirs", **at)
     for action in ("created", "edited", "pinned"):
         platform.report("issue_comment", action, issue=issue(comments=1, **at), comment=theirs)
-    assert said(platform, "comment", number) == ours
-    # The platform's comment is not listed, and counts.
+    row, moved = said(platform, "comment", number), said(platform, "comment", number + ABOVE)
+    assert row is not None
+    assert (row["body"], row["pinned_at"] is not None) == ("Theirs", True)
+    assert moved == ours | {"number": number + ABOVE, "updated_at": platform.world.clock.now()}
+    assert platform.timeline() == ["commented", "commented"]
     assert platform.issue()["comments"] == 2
     for _ in range(2):
-        platform.report("issue_comment", "deleted", issue=issue(comments=1, **at), comment=theirs)
-    assert said(platform, "comment", number) == ours
+        platform.report("issue_comment", "deleted", issue=issue(comments=0, **at), comment=theirs)
+    assert said(platform, "comment", number) is None
+    assert said(platform, "comment", number + ABOVE) == moved
     assert platform.timeline() == ["commented"]
+    assert platform.issue()["comments"] == 1
+
+
+def test_a_deletion_of_the_platforms_comment_leaves_a_comment_made_here(platform: Platform) -> None:
+    platform.report("issues", "opened", issue=issue())
+    store, repo, user = platform.world.store, platform.world.repo, platform.world.user["id"]
+    number = store.do(
+        comment_changes.create, repo, platform.issue(), user, "Ours", association="OWNER"
+    )["number"]
+    platform.report("issue_comment", "deleted", issue=issue(), comment=comment(id=number))
+    row = said(platform, "comment", number + ABOVE)
+    assert row is not None
+    assert row["body"] == "Ours"
 
 
 @pytest.mark.parametrize(
