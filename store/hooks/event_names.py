@@ -96,27 +96,25 @@ PLATFORM_EVENTS = frozenset(
 )
 OPERATIONAL_EVENTS = frozenset(["backlog", "certificate", "delivery", "hook", "ordering"])
 """Events about hooks and the queue. Only hooks of the whole installation get them."""
-HUB_EVENTS = OPERATIONAL_EVENTS | frozenset(
+_OF_PEOPLE = frozenset(["application_grant", "authorization", "email", "enterprise_team"])
+"""Events about users and enterprises. Only hooks of the whole installation get them, too."""
+_OF_REPOSITORIES = frozenset(
     [
-        "agent_variable",
-        "application_grant",
-        "assistant_seat",
-        "authorization",
         "commit_comment_change",
         "deployment_record",
         "devenv_secret",
-        "email",
-        "enterprise_team",
         "interaction_limit",
-        "issue_field",
         "pull_request_bypass_list",
         "pull_request_creation_cap",
         "repository_invitation",
         "repository_subscription",
-        "secret_scanning_pattern_configuration",
         "storage_record",
     ]
 )
+_OF_ORGANIZATIONS = _OF_REPOSITORIES | frozenset(
+    ["agent_variable", "assistant_seat", "issue_field", "secret_scanning_pattern_configuration"]
+)
+HUB_EVENTS = OPERATIONAL_EVENTS | _OF_PEOPLE | _OF_ORGANIZATIONS
 """Events that only the hub writes. `*` does not include them."""
 ORGANIZATION_EVENTS = frozenset(
     [
@@ -170,6 +168,13 @@ FITTING = {
     "system": PLATFORM_EVENTS,
 }
 """By kind of hook: the platform events to which such a hook can subscribe. `*` stands for them."""
+OWN = {
+    "repository": _OF_REPOSITORIES,
+    "organization": _OF_ORGANIZATIONS,
+    "app": frozenset[str](),
+    "system": HUB_EVENTS,
+}
+"""By kind of hook: the hub's events to which such a hook can subscribe."""
 WILDCARD = "*"
 
 

@@ -8,7 +8,7 @@ from store.hooks import app_subscriptions
 from store.hooks.event_names import (
     FITTING,
     HUB_EVENTS,
-    OPERATIONAL_EVENTS,
+    OWN,
     PLATFORM_EVENTS,
     WILDCARD,
 )
@@ -24,9 +24,8 @@ def check_events(events: Iterable[str], kind: HookKind) -> list[str]:
     chosen = list(dict.fromkeys(events))
     if not chosen and kind != "app":
         raise Invalid("a hook needs at least one event", field="events", resource="Hook")
-    own = HUB_EVENTS if kind == "system" else HUB_EVENTS - OPERATIONAL_EVENTS
     for name in chosen:
-        if name != WILDCARD and name not in FITTING[kind] | own:
+        if name != WILDCARD and name not in FITTING[kind] | OWN[kind]:
             known = name in PLATFORM_EVENTS | HUB_EVENTS
             why = f": no hook of this {kind} can get it" if known else ""
             raise Invalid(f'Invalid event: "{name}"{why}', field="events", resource="Hook")

@@ -23,8 +23,10 @@ the members of the forge's payload: `action`, the changed thing, `repository`, `
 `sender`."""
 OWN = """\
 The hub publishes these when something changes for which forges have no event. To receive one,
-subscribe to it by its name. If an event is published again to show the present state, its payload
-also has `"republished": true`."""
+subscribe to it by its name. A hook of a repository can have the events of repositories. A hook of
+an organization can have the events of organizations, too. Events of people, enterprises and hooks
+go only to hooks of the whole installation. If an event is published again to show the present
+state, its payload also has `"republished": true`."""
 Json = Mapping[str, Any]
 
 

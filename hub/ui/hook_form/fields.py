@@ -13,8 +13,7 @@ from hub.ui.hook_form.options import OPTIONS
 from store import Row
 from store.errors import Invalid
 from store.hooks.event_names import (
-    HUB_EVENTS,
-    OPERATIONAL_EVENTS,
+    OWN,
     PLATFORM_EVENTS,
     WILDCARD,
 )
@@ -84,7 +83,7 @@ def _wrong_secret(message: str) -> Invalid:
 
 def own_events(kind: HookKind) -> list[str]:
     """Return the events of the hub itself that a hook of this kind can get."""
-    return sorted(HUB_EVENTS if kind == "system" else HUB_EVENTS - OPERATIONAL_EVENTS)
+    return sorted(OWN[kind])
 
 
 def posted(form: Form, hook: Row | None = None) -> HookFields:

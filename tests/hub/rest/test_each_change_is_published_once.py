@@ -26,7 +26,7 @@ from store.clock import MovableClock
 from store.database.sqlite.engine import SqliteEngine
 from store.errors import Invalid
 from store.hooks import hooks
-from store.hooks.event_names import HUB_EVENTS, OPERATIONAL_EVENTS, WILDCARD
+from store.hooks.event_names import OWN, WILDCARD
 from store.issues import issues, milestones
 from store.projection import projection_table
 from store.repositories import refs
@@ -61,7 +61,7 @@ def _more(db: Connection, world: World) -> None:
     team = teams.create(db, org_id, "choir")
     teams.join(db, team["id"], [singer["id"]])
     for repo in (world.hello.repo, world.vault.repo, world.acme.repo):
-        names = [WILDCARD, *sorted(HUB_EVENTS - OPERATIONAL_EVENTS)]
+        names = [WILDCARD, *sorted(OWN["repository"])]
         hooks.create(db, repo["id"], url="https://all.example/", events=names)
 
 

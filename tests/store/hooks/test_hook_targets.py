@@ -16,7 +16,7 @@ from store.errors import Invalid
 from store.hook_state import hook_list
 from store.hook_state.hook_list import HookFilter
 from store.hooks import hook_targets, hooks
-from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, WILDCARD
+from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, OWN, WILDCARD
 from store.hooks.hook_targets import SYSTEM, HookTarget
 from store.ordering.delivery_states import DEAD, DELIVERED
 from store.registry import account_removal
@@ -149,8 +149,8 @@ class TestFanOut:
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_an_event_of_the_wrong_kind_is_refused(orgs: Organizations, at: int) -> None:
     target = orgs.targets[at]
-    for name in ("team", "installation", "sponsorship"):
-        if name in FITTING[target.kind]:
+    for name in ("team", "installation", "sponsorship", "email", "agent_variable", "backlog"):
+        if name in FITTING[target.kind] | OWN[target.kind]:
             orgs.hook(target, name)
             continue
         with pytest.raises(Invalid) as caught:

@@ -490,8 +490,8 @@ async def test_a_hook_for_all_events_counts_for_each(client: httpx.AsyncClient) 
     hooks = await twenty(client, events=["*"])
     assert_full(await one_more(client))
     assert_full(await one_more(client, events=["*"]), FULL.replace("push", "*"))
-    # The wildcard does not include `issue_field`, so these hooks do not count for it.
-    assert (await one_more(client, events=["issue_field"])).status_code == 201
+    # The wildcard does not include `interaction_limit`, so these hooks do not count for it.
+    assert (await one_more(client, events=["interaction_limit"])).status_code == 201
     changed = await client.patch(f"{HOOKS}/{hooks[0]['id']}", json={"events": ["push"]})
     assert changed.status_code == 200, "the number of hooks for `push` stays the same"
 

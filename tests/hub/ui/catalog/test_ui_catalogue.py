@@ -31,7 +31,7 @@ def test_every_event_has_a_meaning() -> None:
 async def test_an_event_shows_its_count_and_its_subscribers(world: World) -> None:
     world.send(world.good, "a", "b")
     world.send(world.other, "c")
-    world.store.do(hooks.update, world.hidden, events=["*", "issue_field"])
+    world.store.do(hooks.update, world.hidden, events=["*", "interaction_limit"])
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page("/ui/catalogue")
         first = re.findall(r'href="/ui/catalogue/(\w+)"', page)
@@ -40,7 +40,7 @@ async def test_an_event_shows_its_count_and_its_subscribers(world: World) -> Non
         said = text_of(await browser.page("/ui/catalogue/push"))
         assert "Came 2 among the latest" in said
         assert "Subscribers 3 hooks" in said
-        said = text_of(await browser.page("/ui/catalogue/issue_field"))
+        said = text_of(await browser.page("/ui/catalogue/interaction_limit"))
         assert "Subscribers 1 hook" in said
         assert "Schema" in said
         for name in ("nothing", "*", "%00"):
@@ -49,7 +49,7 @@ async def test_an_event_shows_its_count_and_its_subscribers(world: World) -> Non
 
 async def test_subscribers_are_listed_without_those_that_do_not_get_it(world: World) -> None:
     world.store.do(hooks.update, world.hidden, events=["*"])
-    world.store.do(hooks.update, world.good, events=["issue_field"])
+    world.store.do(hooks.update, world.good, events=["interaction_limit"])
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page("/ui/catalogue/push")
         assert [f"/ui/hooks/{hook['id']}" in page for hook in (world.hidden, world.failing)] == [
@@ -57,12 +57,12 @@ async def test_subscribers_are_listed_without_those_that_do_not_get_it(world: Wo
         ] * 2
         assert f"/ui/hooks/{world.other['id']}" not in page
         # The wildcard `*` does not include the hub's own events.
-        for path in ("/ui/catalogue/issue_field", "/ui/hooks?event=issue_field"):
+        for path in ("/ui/catalogue/interaction_limit", "/ui/hooks?event=interaction_limit"):
             page = await browser.page(path)
             assert f"/ui/hooks/{world.good['id']}" in page
             assert f"/ui/hooks/{world.hidden['id']}" not in page
-        assert 'href="/ui/hooks?event=issue_field">1 hook</a>' in await browser.page(
-            "/ui/catalogue/issue_field"
+        assert 'href="/ui/hooks?event=interaction_limit">1 hook</a>' in await browser.page(
+            "/ui/catalogue/interaction_limit"
         )
 
 

@@ -58,11 +58,11 @@ class TestNewHook:
     async def test_a_hook_is_made_and_pinged(self, world: World) -> None:
         options = {"retries": "0, 60,600", "timeout": "5", "rate": "2.5", "concurrency": "3"}
         async with open_dashboard(world.store, world.seed.token) as browser:
-            form = {**NEW, "events": ["issues", "push", "issue_field"], **options}
+            form = {**NEW, "events": ["issues", "push", "interaction_limit"], **options}
             status, _ = await posted(browser, "/ui/hooks/new", **form)
             assert status == 303
             made = of_url(world, URL)
-            assert made["events"] == ["issue_field", "issues", "push"]
+            assert made["events"] == ["interaction_limit", "issues", "push"]
             assert made["options"] == {
                 "retries": [0, 60, 600], "timeout": 5, "rate": 2.5, "concurrency": 3,
             }  # fmt: skip
@@ -96,11 +96,11 @@ class TestNewHook:
             assert world.store.look(hooks.secret_of, of_url(world, URL)) == SECRET
 
     async def test_all_events_include_the_hub_s_only_by_name(self, world: World) -> None:
-        chosen = {"which": "every", "events": ["push", "issue_field"]}
+        chosen = {"which": "every", "events": ["push", "interaction_limit"]}
         async with open_dashboard(world.store, world.seed.token) as browser:
             assert (await posted(browser, "/ui/hooks/new", **NEW | chosen))[0] == 303
             made = of_url(world, URL)
-            assert made["events"] == ["*", "issue_field"]
+            assert made["events"] == ["*", "interaction_limit"]
             page = await browser.page(f"/ui/hooks/{made['id']}/edit")
             assert re.search(r'value="every" checked', page)
 
@@ -380,7 +380,7 @@ class TestTrial:
     async def test_the_request_is_shown_without_being_sent(self, world: World) -> None:
         trials = Trials()
         async with open_dashboard(world.store, world.seed.token, trials=trials) as browser:
-            form = NEW | {"how": "show", "trial_event": "issue_field"}
+            form = NEW | {"how": "show", "trial_event": "interaction_limit"}
             status, page = await posted(browser, "/ui/hooks/new/try", **form)
             assert status == 200
             assert "It has not been sent" in text_of(page)
