@@ -8,6 +8,10 @@ from store.projection.repository_projection import is_trusted
 from store.repositories import branch_protection
 
 NAME = payload_reader.text(255, least=1)
+RULE: payload_reader.Readers = {
+    "foreign_id": ("id", payload_reader.number),
+    "reported_at": ("updated_at", payload_reader.timestamp),
+}
 
 
 def changed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
@@ -15,16 +19,19 @@ def changed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
 
     Rules are settings, so the event needs a source that signs.
     """
-    rule = payload_reader.read_part(payload, "rule")
-    pattern = payload_reader.read_field(rule, "name", NAME)
+    given = payload_reader.read_part(payload, "rule")
+    pattern = payload_reader.read_field(given, "name", NAME)
+    rule = payload_reader.read_fields(given, RULE)
     if pattern is None or not is_trusted(event):
+        return
+    if branch_protection.is_outdated(db, repo["id"], rule):
         return
     changes = payload_reader.read_part(payload, "changes")
     former = payload_reader.read_part(changes, "name")
     before = payload_reader.read_field(former, "from", NAME)
     if before is not None:
-        branch_protection.remove(db, repo["id"], before)
+        branch_protection.remove(db, repo["id"], before, rule)
     if event["action"] == "deleted":
-        branch_protection.remove(db, repo["id"], pattern)
+        branch_protection.remove(db, repo["id"], pattern, rule)
     else:
-        branch_protection.put(db, repo["id"], pattern)
+        branch_protection.report(db, repo["id"], pattern, rule)

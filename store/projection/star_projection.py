@@ -2,17 +2,29 @@
 
 from typing import Any
 
-from store.database import payload_reader
+from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row
+from store.projection.repository_projection import is_trusted
 from store.repositories import stars
+
+REPORTED: payload_reader.Readers = {"reported_at": ("updated_at", payload_reader.timestamp)}
 
 
 def starred(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Record the star in a star event, or its removal. The event's sender has given it."""
     if event["sender_id"] is None:
         return
-    if event["action"] == "deleted":
-        stars.remove(db, repo["id"], event["sender_id"])
-    else:
-        given = payload_reader.read_field(payload, "starred_at", payload_reader.timestamp)
-        stars.put(db, repo["id"], event["sender_id"], given or event["received_at"])
+    given = payload_reader.read_field(payload, "starred_at", payload_reader.timestamp)
+    at = None if event["action"] == "deleted" else given or event["received_at"]
+    stars.put(db, repo["id"], event["sender_id"], at, _reported_at(db, payload, event))
+
+
+def _reported_at(db: Connection, payload: dict[str, Any], event: Row) -> int | None:
+    """Return the time of the repository in the payload, which changes with its stars.
+
+    An unsigned time may be invented.
+    """
+    reported = payload_reader.read_part(payload, "repository")
+    fields = upsert.believed(db, payload_reader.read_fields(reported, REPORTED), upsert.REPORTED)
+    found: int | None = fields.get(upsert.REPORTED) if is_trusted(event) else None
+    return found

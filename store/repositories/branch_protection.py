@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import cache
 
-from store.database.connection import Connection
+from store.database import upsert
+from store.database.connection import Connection, Row
 
 
 def patterns(db: Connection, repo_id: int) -> list[str]:
@@ -27,12 +28,34 @@ def put(db: Connection, repo_id: int, pattern: str) -> bool:
     return added > 0
 
 
-def remove(db: Connection, repo_id: int, pattern: str) -> None:
-    """Stop protecting the branches that match a pattern."""
+def report(db: Connection, repo_id: int, pattern: str, rule: Row) -> None:
+    """Protect the branches that match a pattern of the platform's rule.
+
+    `rule` has its `foreign_id` and `reported_at`, as far as they are known.
+    """
+    values = {"repo_id": repo_id, "pattern": pattern, "foreign_id": None, **rule}
+    upsert.insert_or_replace(db, "protected_branch", values, "repo_id, pattern")
+
+
+def is_outdated(db: Connection, repo_id: int, rule: Row) -> bool:
+    """Return whether a report of a rule is older than the stored one of the same rule."""
+    known = db.one(
+        "SELECT max(reported_at) AS reported_at FROM protected_branch"
+        " WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
+        repo_id=repo_id,
+        foreign_id=rule.get("foreign_id"),
+    )
+    return upsert.is_outdated(known, rule)
+
+
+def remove(db: Connection, repo_id: int, pattern: str, rule: Row) -> None:
+    """Stop protecting the branches that match a pattern, unless it is another rule's now."""
     db.execute(
-        "DELETE FROM protected_branch WHERE repo_id = :repo_id AND pattern = :pattern",
+        "DELETE FROM protected_branch WHERE repo_id = :repo_id AND pattern = :pattern"
+        " AND coalesce(foreign_id = :foreign_id, 1 = 1)",
         repo_id=repo_id,
         pattern=pattern,
+        foreign_id=rule.get("foreign_id"),
     )
 
 

@@ -91,7 +91,9 @@ CREATE INDEX collaborator_account ON collaborator (account_id, repo_id);
 CREATE TABLE star (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-    starred_at BIGINT NOT NULL,
+    -- NULL: the star was removed. An older event does not bring it back.
+    starred_at BIGINT,
+    reported_at BIGINT,
     PRIMARY KEY (repo_id, account_id)
 );
 
@@ -916,6 +918,8 @@ CREATE INDEX ref_report_gone ON ref_report (gone_at) WHERE gone_at IS NOT NULL;
 CREATE TABLE protected_branch (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     pattern TEXT NOT NULL,
+    foreign_id BIGINT,
+    reported_at BIGINT,
     PRIMARY KEY (repo_id, pattern)
 );
 

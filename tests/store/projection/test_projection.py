@@ -14,7 +14,7 @@ from store.clock import DAY, SECOND, iso
 from store.delivery import sources
 from store.issues import issues, labels, milestones, pulls
 from store.projection import projection_table
-from store.repositories import refs, repositories
+from store.repositories import branch_protection, refs, repositories, stars
 
 BUG = {"id": 11, "name": "Bug", "color": "d73a4a", "default": True, "description": "Broken"}
 PEAL = {
@@ -495,6 +495,50 @@ def test_signed_payloads_update_the_settings_of_a_repository(signed: Platform) -
     assert repository(signed) == kept | {"stars": 9, "updated_at": signed.world.now}
     signed.report("push", repository=REPORTED | {"updated_at": "2026-11-19", "description": "Old"})
     assert repository(signed)["description"] == "It runs"
+
+
+@pytest.mark.parametrize("first", ["created", "deleted"])
+def test_a_late_star_event_changes_nothing(signed: Platform, first: str) -> None:
+    """Two webhooks of a platform may report the same star."""
+    times = ("2026-11-20T10:00:00Z", "2026-11-20T10:00:05Z", "2026-11-20T10:00:05Z")
+    actions = ("created", "deleted", "created") if first == "deleted" else ("created", "deleted")
+
+    def report(action: str, time: str) -> int:
+        about = {"full_name": "ada/engine", "updated_at": time}
+        signed.report("star", action, repository=about)
+        return signed.world.store.look(stars.count, signed.world.repo["id"])
+
+    counts = [report(*each) for each in zip(actions, times, strict=False)]
+    assert counts == [1, 0, 1][: len(actions)]
+    assert report(first, "2026-11-20T10:00:01Z") == counts[-1]
+
+
+def test_a_star_without_the_platforms_time_is_taken(platform: Platform) -> None:
+    """An unsigned time may be invented."""
+    far = {"full_name": "ada/engine", "updated_at": "2026-11-20T23:00:00Z"}
+    platform.report("star", "created", repository=far)
+    for action, wanted in (("deleted", 0), ("created", 1)):
+        platform.report("star", action, repository={"full_name": "ada/engine"})
+        assert platform.world.store.look(stars.count, platform.world.repo["id"]) == wanted
+
+
+def test_late_events_of_a_protection_rule_change_nothing(signed: Platform) -> None:
+    def report(action: str, seconds: int, number: int, name: str, before: str = "") -> list[str]:
+        rule = {"id": number, "name": name, "updated_at": f"2026-11-20T10:00:{seconds:02}Z"}
+        changes = {"changes": {"name": {"from": before}}} if before else {}
+        signed.report("branch_protection_rule", action, rule=rule, **changes)
+        return signed.world.store.look(branch_protection.patterns, signed.world.repo["id"])
+
+    report("created", 1, 7, "main")
+    report("deleted", 1, 7, "main")
+    assert report("created", 3, 8, "main") == ["main"]
+    assert report("deleted", 1, 7, "main") == ["main"]
+    assert report("edited", 4, 8, "trunk", "main") == ["trunk"]
+    assert report("created", 5, 9, "main") == ["main", "trunk"]
+    # The rule has another pattern since, and another rule has its first one.
+    assert report("created", 3, 8, "main") == ["main", "trunk"]
+    assert report("edited", 4, 8, "trunk", "main") == ["main", "trunk"]
+    assert report("deleted", 4, 8, "trunk") == ["main"]
 
 
 def test_only_publicizing_makes_a_private_repository_public(signed: Platform) -> None:
