@@ -8,6 +8,8 @@ from store.issues import commit_comments, issue_comments, issue_events, issue_re
 from store.issues.issue_events import IssueEventData
 from store.projection.issue_event_projection import IssuePayload, subject
 
+# The action of an event, and the state of a review after it.
+DISMISSED = "dismissed"
 # Kind of comment to its kind of issue event.
 STANDS = {"comment": "commented", "review": "reviewed", "line": "line-commented"}
 
@@ -27,17 +29,21 @@ def line_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Ro
 
 def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project a `pull_request_review` event."""
-    given = payload_reader.read_part(payload, "review")
-    before = _known(db, repo["id"], "review", given)
-    said = _said(db, repo, payload, event, "pull_request", "review", "review")
     issue, change = subject(db, repo, payload, event, "pull_request")
-    if said is not None and issue is not None and event["action"] == "dismissed":
+    given = {**payload_reader.read_part(payload, "review")}
+    if given.get("updated_at") is None:
+        # Then the review has only the time at which it was submitted.
+        given["updated_at"] = change.given.get("updated_at")
+    before = _known(db, repo["id"], "review", given)
+    said = _said(db, repo, {**payload, "review": given}, event, "pull_request", "review", "review")
+    again = before is not None and before["state"] == DISMISSED
+    if said is not None and issue is not None and event["action"] == DISMISSED and not again:
         issue_events.add(db, issue, [_dismissed(change, said, before)])
 
 
 def _dismissed(change: IssuePayload, review: Row, before: Row | None) -> IssueEventData:
     dismissed = {
-        "state": (before or review)["state"] or "dismissed",
+        "state": (before or review)["state"] or DISMISSED,
         "review_id": review["number"],
         "dismissal_message": None,
     }

@@ -186,6 +186,24 @@ def test_a_review_and_its_end(platform: Platform) -> None:
     assert row["state"] == "dismissed"
 
 
+@pytest.mark.parametrize("late", ["submitted", "edited", "dismissed"])
+def test_a_late_event_of_a_dismissed_review_changes_nothing(platform: Platform, late: str) -> None:
+    """A review has no time of its last change. Its pull request has one."""
+    events = {}
+    for second, (action, state) in enumerate(
+        [("submitted", "approved"), ("edited", "approved"), ("dismissed", "dismissed")]
+    ):
+        on = pull(updated_at=f"2026-11-20T10:00:0{second + 7}Z")
+        events[action] = {"pull_request": on, "review": review(state=state, body=action)}
+        platform.report("pull_request_review", action, **events[action])
+    before, timeline = said(platform, "review", 237895671), platform.timeline(2)
+    assert before is not None
+    assert (before["state"], before["body"]) == ("dismissed", "dismissed")
+    platform.report("pull_request_review", late, **events[late])
+    assert said(platform, "review", 237895671) == before
+    assert platform.timeline(2) == timeline
+
+
 def test_a_comment_on_a_line_is_stored_with_its_place(platform: Platform) -> None:
     given = comment(
         path="a.py",
