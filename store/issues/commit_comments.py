@@ -6,8 +6,7 @@ from typing import Any
 from store.accounts import placeholder_accounts
 from store.database import paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row
-from store.issues import deleted_comments
-from store.repositories import refs
+from store.repositories import deletions, refs
 from store.repositories.author_association import ASSOCIATIONS
 from store.repositories.markdown import RenderedText
 
@@ -84,7 +83,7 @@ def delete(db: Connection, comment: Row) -> None:
     """Delete a comment. Raises Missing if it is gone."""
     row_lookup.delete(db, "commit_comment", comment, "comment")
     if comment["foreign_id"] is not None:
-        deleted_comments.put(db, comment["repo_id"], KIND, comment["foreign_id"], db.now)
+        deletions.put(db, comment["repo_id"], KIND, comment["foreign_id"], db.now)
 
 
 def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
@@ -193,11 +192,11 @@ def _rendered(given: dict[str, Any], body: str) -> RenderedText:
 
 
 def _add(db: Connection, repo_id: int, foreign_id: int, fields: Row, event: Row) -> int | None:
-    deleted_at = deleted_comments.find(db, repo_id, KIND, foreign_id)
-    if "commit_id" not in fields or deleted_comments.hides(deleted_at, fields, event):
+    deleted_at = deletions.find(db, repo_id, KIND, foreign_id)
+    if "commit_id" not in fields or deletions.hides(deleted_at, fields, event):
         return None
     if deleted_at is not None:
-        deleted_comments.forget(db, repo_id, KIND, foreign_id)
+        deletions.forget(db, repo_id, KIND, foreign_id)
     values = {
         "repo_id": repo_id,
         "foreign_id": foreign_id,

@@ -8,7 +8,8 @@ import orjson
 from store.accounts import placeholder_accounts
 from store.database import paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
-from store.issues import comment_counts, deleted_comments
+from store.issues import comment_counts
+from store.repositories import deletions
 from store.repositories.author_association import ASSOCIATIONS
 
 COLUMNS = (
@@ -176,15 +177,15 @@ def _fields(db: Connection, kind: str, given: Mapping[str, Any], before: Row) ->
 def _add(db: Connection, issue: Row, kind: str, number: int, fields: Row, event: Row) -> None:
     """Store a new comment, unless it was deleted after the state in the payload."""
     key = (issue["repo_id"], kind, number)
-    deleted_at = deleted_comments.find(db, *key)
-    if deleted_comments.hides(deleted_at, fields, event):
-        if kind == "comment" and deleted_at == deleted_comments.FINAL:
+    deleted_at = deletions.find(db, *key)
+    if deletions.hides(deleted_at, fields, event):
+        if kind == "comment" and deleted_at == deletions.FINAL:
             comment_counts.went_unseen(db, issue["id"])
         return
     if deleted_at is not None:
-        deleted_comments.forget(db, *key)
+        deletions.forget(db, *key)
     if _insert(db, issue, kind, number, fields) and kind == "comment":
-        if deleted_at in (None, deleted_comments.FINAL):
+        if deleted_at in (None, deletions.FINAL):
             comment_counts.came(db, issue["id"])
         else:
             comment_counts.add(db, issue["id"], 1)
@@ -220,17 +221,17 @@ def delete(db: Connection, comment: Row) -> None:
     row_lookup.delete(db, "issue_comment", comment, "comment")
     if not comment["made_here"]:
         key = (comment["repo_id"], comment["kind"], comment["number"])
-        deleted_comments.put(db, *key, db.now)
+        deletions.put(db, *key, db.now)
 
 
 def delete_reported(db: Connection, issue: Row, kind: str, number: int, known: Row | None) -> None:
     """Delete a comment that its platform has deleted. If it never came, `known` is None."""
     key = (issue["repo_id"], kind, number)
-    earlier = deleted_comments.find(db, *key)
-    deleted_comments.put(db, *key, deleted_comments.FINAL)
+    earlier = deletions.find(db, *key)
+    deletions.put(db, *key, deletions.FINAL)
     if known is not None:
         db.execute("DELETE FROM issue_comment WHERE id = :id", id=known["id"])
-    if kind != "comment" or earlier == deleted_comments.FINAL:
+    if kind != "comment" or earlier == deletions.FINAL:
         return
     if known is not None and known["made_here"]:
         comment_counts.add(db, issue["id"], -1)

@@ -7,11 +7,13 @@ from typing import Any
 from store.database import paging, payload_reader, upsert
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.database.paging import ListedRows
+from store.repositories import deletions
 
 COLUMNS = (
     "id, repo_id, name, name_key, foreign_id, color, description, is_default, created_at,"
     " updated_at"
 )
+KIND = "label"
 GREY = "ededed"
 ON_ISSUE = "SELECT i.label_id AS id FROM issue_label i WHERE i.issue_id = :issue_id"
 
@@ -66,8 +68,9 @@ def create(db: Connection, repo_id: int, name: str) -> Row:
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Create or update the label in a payload. Return its id, or None if it is not valid.
+    """Create or update the label in a payload.
 
+    Return its id, or None if it is not valid or the platform has deleted it.
     A renamed label is recognized by the platform's id, which only one label of the repository has.
     """
     fields = payload_reader.read_fields(given, FIELDS)
@@ -75,9 +78,12 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
         return None
     fields["name_key"] = fields["name"].lower()
     before = by_name(db, repo["id"], fields["name"]) or _by_foreign_id(db, repo["id"], fields)
+    another = before and fields.get("foreign_id", before["foreign_id"]) != before["foreign_id"]
+    if (before is None or another) and deletions.is_gone(db, repo["id"], KIND, fields, event):
+        return None
     if before is None:
         return _add(db, repo["id"], fields)
-    if fields.get("foreign_id", before["foreign_id"]) != before["foreign_id"]:
+    if another:
         db.execute(
             "UPDATE label SET foreign_id = NULL"
             " WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
@@ -146,6 +152,7 @@ def delete_reported(db: Connection, repo_id: int, given: dict[str, Any]) -> None
     Another one that has got its name since stays.
     """
     fields = payload_reader.read_fields(given, FIELDS)
+    deletions.put_reported(db, repo_id, KIND, fields)
     row = _by_foreign_id(db, repo_id, fields) or by_name(db, repo_id, fields.get("name", ""))
     if row is None:
         return

@@ -6,12 +6,14 @@ from typing import Any
 from store.accounts import placeholder_accounts
 from store.database import paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row
+from store.repositories import deletions
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, title, description, state, creator_id, open_issues,"
     " closed_issues, open_here, closed_here, changed_at, due_on, closed_at,"
     " created_at, updated_at, reported_at"
 )
+KIND = "milestone"
 # The SQL of each order. Completeness is the share of closed issues.
 ORDERS = {
     "due_on": f"coalesce(due_on, {2**62})",
@@ -43,7 +45,10 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Create or update the milestone in a payload. Return its id, or None if it is not valid."""
+    """Create or update the milestone in a payload.
+
+    Return its id, or None if it is not valid or the platform has deleted it.
+    """
     number = payload_reader.read_field(given, "number", payload_reader.number)
     if number is None:
         return None
@@ -52,6 +57,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     if creator_id is not None:
         fields["creator_id"] = creator_id
     before = get(db, repo["id"], number)
+    if before is None and deletions.is_gone(db, repo["id"], KIND, fields, event):
+        return None
     if before is None:
         return _add(db, repo["id"], number, fields)
     if not upsert.is_outdated(before, fields):
@@ -81,6 +88,15 @@ def _add(db: Connection, repo_id: int, number: int, fields: Row) -> int | None:
         return made
     row = get(db, repo_id, number)
     return None if row is None else row["id"]
+
+
+def delete_reported(db: Connection, repo_id: int, given: dict[str, Any]) -> None:
+    """Delete the milestone in a payload, which its platform has deleted."""
+    fields = payload_reader.read_fields(given, FIELDS)
+    deletions.put_reported(db, repo_id, KIND, fields)
+    number = payload_reader.read_field(given, "number", payload_reader.number)
+    if number is not None:
+        delete(db, repo_id, number)
 
 
 def delete(db: Connection, repo_id: int, number: int) -> bool:

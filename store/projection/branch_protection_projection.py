@@ -5,8 +5,9 @@ from typing import Any
 from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.projection.repository_projection import is_trusted
-from store.repositories import branch_protection
+from store.repositories import branch_protection, deletions
 
+KIND = "rule"
 NAME = payload_reader.text(255, least=1)
 RULE: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),
@@ -24,7 +25,8 @@ def changed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     rule = payload_reader.read_fields(given, RULE)
     if pattern is None or not is_trusted(event):
         return
-    if branch_protection.is_outdated(db, repo["id"], rule):
+    gone = deletions.is_gone(db, repo["id"], KIND, rule, event)
+    if gone or branch_protection.is_outdated(db, repo["id"], rule):
         return
     changes = payload_reader.read_part(payload, "changes")
     former = payload_reader.read_part(changes, "name")
@@ -32,6 +34,7 @@ def changed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     if before is not None:
         branch_protection.remove(db, repo["id"], before, rule)
     if event["action"] == "deleted":
+        deletions.put_reported(db, repo["id"], KIND, rule)
         branch_protection.remove(db, repo["id"], pattern, rule)
     else:
         branch_protection.report(db, repo["id"], pattern, rule)

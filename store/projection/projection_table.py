@@ -63,10 +63,9 @@ def _label_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
 
 
 def _milestone_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    reported = payload_reader.read_part(payload, "milestone")
-    number = payload_reader.read_field(reported, "number", payload_reader.number)
-    if event["action"] == "deleted" and number is not None:
-        milestones.delete(db, repo["id"], number)
+    if event["action"] == "deleted":
+        reported = payload_reader.read_part(payload, "milestone")
+        milestones.delete_reported(db, repo["id"], reported)
 
 
 MEMBERS: dict[str, Put] = {

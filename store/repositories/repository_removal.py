@@ -33,7 +33,7 @@ LARGE = (
     LargeTable("rule_suite"),
     LargeTable("issue_event"),
     LargeTable("issue_comment", cost=20),
-    LargeTable("deleted_comment", "kind, number, repo_id"),
+    LargeTable("deletion", "kind, number, repo_id"),
     LargeTable("commit_comment", cost=20),
     LargeTable("issue", cost=20),
     LargeTable("ref"),

@@ -1015,10 +1015,11 @@ CREATE TABLE issue_comment (
     UNIQUE (repo_id, kind, number)
 );
 
--- The platform's comments that were deleted: older payloads do not bring them back.
-CREATE TABLE deleted_comment (
+-- The platform's comments, labels, milestones and rules that were deleted: older payloads do not
+-- bring them back.
+CREATE TABLE deletion (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    kind TEXT NOT NULL,                 -- comment, review, line or commit
+    kind TEXT NOT NULL,                 -- comment, review, line, commit, label, milestone or rule
     number BIGINT NOT NULL,             -- the platform's id
     deleted_at BIGINT NOT NULL,         -- when an operation deleted it; 2^63 - 1: the platform did
     PRIMARY KEY (repo_id, kind, number)

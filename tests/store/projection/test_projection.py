@@ -497,6 +497,36 @@ def test_signed_payloads_update_the_settings_of_a_repository(signed: Platform) -
     assert repository(signed)["description"] == "It runs"
 
 
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_a_label_and_a_milestone_that_were_deleted_do_not_come_back(
+    platform: Platform, late: int
+) -> None:
+    """Their numbers are not used again, and a label has no time."""
+    store, repo_id = platform.world.store, platform.world.repo["id"]
+    on = issue(labels=[BUG], milestone=PEAL)
+    events: list[tuple[str, str, dict[str, Any]]] = [
+        ("label", "created", {"label": BUG}),
+        ("milestone", "created", {"milestone": PEAL}),
+        ("issues", "labeled", {"issue": on, "label": BUG}),
+        ("label", "deleted", {"label": BUG}),
+        ("milestone", "deleted", {"milestone": PEAL}),
+    ]
+    for name, action, payload in [*events, events[late]]:
+        platform.report(name, action, **payload)
+    assert store.look(labels.by_name, repo_id, "bug") is None
+    assert store.look(milestones.get, repo_id, 3) is None
+    # Another label has the same name.
+    platform.report("label", "created", label=BUG | {"id": 12})
+    platform.report("label", "created", label=BUG)
+    row = store.look(labels.by_name, repo_id, "bug")
+    assert row is not None
+    assert row["foreign_id"] == 12
+    # An operator's state document is later than each deletion.
+    state = store.do(projection_table.projected_events)
+    assert store.do(labels.put, platform.world.repo, BUG | {"name": "Other"}, state) is not None
+    assert store.do(milestones.put, platform.world.repo, PEAL, state) is not None
+
+
 @pytest.mark.parametrize("first", ["created", "deleted"])
 def test_a_late_star_event_changes_nothing(signed: Platform, first: str) -> None:
     """Two webhooks of a platform may report the same star."""
@@ -538,7 +568,8 @@ def test_late_events_of_a_protection_rule_change_nothing(signed: Platform) -> No
     # The rule has another pattern since, and another rule has its first one.
     assert report("created", 3, 8, "main") == ["main", "trunk"]
     assert report("edited", 4, 8, "trunk", "main") == ["main", "trunk"]
-    assert report("deleted", 4, 8, "trunk") == ["main"]
+    for action in ("deleted", "created", "edited"):
+        assert report(action, 4, 8, "trunk") == ["main"]
 
 
 def test_only_publicizing_makes_a_private_repository_public(signed: Platform) -> None:

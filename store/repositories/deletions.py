@@ -1,0 +1,59 @@
+"""The platform's comments, labels, milestones and rules that were deleted.
+
+Older payloads do not bring them back. A platform's deletion is final. If an operation deleted a
+comment, a later payload restores it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from store.clock import LATEST
+from store.database import upsert
+from store.database.connection import Connection, Row
+
+UNIQUE = "repo_id, kind, number"
+KEY = "repo_id = :repo_id AND kind = :kind AND number = :number"
+FINAL = LATEST
+"""In place of the time, if the platform deleted it."""
+
+
+def put(db: Connection, repo_id: int, kind: str, number: int, deleted_at: int) -> None:
+    """Record a deletion: by an operation at this time, or FINAL."""
+    values = {"repo_id": repo_id, "kind": kind, "number": number, "deleted_at": deleted_at}
+    upsert.insert_or_replace(db, "deletion", values, UNIQUE)
+
+
+def find(db: Connection, repo_id: int, kind: str, number: int) -> int | None:
+    """Return the time of a deletion, or None."""
+    deleted_at: int | None = db.value(
+        f"SELECT deleted_at FROM deletion WHERE {KEY}",
+        repo_id=repo_id,
+        kind=kind,
+        number=number,
+    )
+    return deleted_at
+
+
+def hides(deleted_at: int | None, fields: Mapping[str, Any], event: Row) -> bool:
+    """Return whether a deletion is later than the state that an event reports.
+
+    `fields` are the columns of the object in the payload.
+    """
+    return deleted_at is not None and upsert.moment_of(fields, event) < deleted_at
+
+
+def put_reported(db: Connection, repo_id: int, kind: str, fields: Mapping[str, Any]) -> None:
+    """Record that the platform deleted the object in a payload, if it has an id."""
+    if "foreign_id" in fields:
+        put(db, repo_id, kind, fields["foreign_id"], FINAL)
+
+
+def is_gone(db: Connection, repo_id: int, kind: str, fields: Mapping[str, Any], event: Row) -> bool:
+    """Return whether the object in a payload was deleted after the state that an event reports."""
+    number = fields.get("foreign_id")
+    return number is not None and hides(find(db, repo_id, kind, number), fields, event)
+
+
+def forget(db: Connection, repo_id: int, kind: str, number: int) -> None:
+    """Forget a deletion, because the comment is there again."""
+    db.execute(f"DELETE FROM deletion WHERE {KEY}", repo_id=repo_id, kind=kind, number=number)
