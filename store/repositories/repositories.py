@@ -94,12 +94,11 @@ def rename(db: Connection, repo: Row, name: str) -> Row:
 
 
 def _rename_heads(db: Connection, repo: Row, full_name: str) -> None:
-    """Rename the repository in its pull requests from branches of its own."""
+    """Rename the repository in the pull requests from its branches, also in other repositories."""
     db.execute(
-        "UPDATE pull SET head_repo = :full_name WHERE repo_id = :id AND lower(head_repo) = :former",
+        "UPDATE pull SET head_repo = :full_name WHERE lower(head_repo) = :former",
         full_name=full_name,
         former=repo["full_name"].lower(),
-        id=repo["id"],
     )
 
 

@@ -879,6 +879,9 @@ CREATE INDEX pull_head ON pull (repo_id, head_sha);
 -- Finds the pull requests of a branch when it is pushed or deleted.
 CREATE INDEX pull_branch ON pull (repo_id, head_ref);
 
+-- Finds the pull requests from a repository that gets another name.
+CREATE INDEX pull_head_repo ON pull (lower(head_repo));
+
 CREATE INDEX pull_merged_by ON pull (merged_by_id) WHERE merged_by_id IS NOT NULL;
 
 -- The cursor of the projection of events onto the state: one row, after the first events.

@@ -162,6 +162,20 @@ async def test_heads_are_found_by_former_names(
     assert "topsecret" not in (await hub.get("/repos/octo/hi/pulls")).text
 
 
+async def test_heads_follow_the_new_name_of_their_repository(
+    hub: httpx.AsyncClient, store: Store, platform: Platform
+) -> None:
+    robin = store.do(accounts.create, "robin")
+    fork = store.do(repositories.create, robin["id"], "hello")
+    head = {"ref": "b", "sha": SHA, "repo": {"full_name": "Robin/Hello"}}
+    reported(platform, 2, head=head)
+    store.do(repositories.rename, fork, "hi")
+    # Another repository takes the former name.
+    store.do(repositories.create, robin["id"], "hello")
+    shown = (await hub.get(f"{PULLS}/2")).json()
+    assert (shown["head"]["repo"]["full_name"], shown["head"]["label"]) == ("robin/hi", "robin:b")
+
+
 async def test_an_unknown_fork_does_not_look_like_the_base(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
