@@ -141,7 +141,7 @@ class Urls:
         return f"{self.repository(repo)}/pulls/{number}"
 
     def label(self, repo: Row, name: str) -> str:
-        return f"{self.repository(repo)}/labels/{quote(name, safe='')}"
+        return f"{self.repository(repo)}/labels/{_segment(name)}"
 
     def milestone(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/milestones/{number}"
@@ -159,7 +159,7 @@ class Urls:
         return f"{self.repository(repo)}/actions/workflows/{number}"
 
     def concurrency_group(self, repo: Row, name: str) -> str:
-        return f"{self.repository(repo)}/actions/concurrency_groups/{quote(name, safe='')}"
+        return f"{self.repository(repo)}/actions/concurrency_groups/{_segment(name)}"
 
     def access_tokens(self, installation_id: int) -> str:
         return f"{self.root}/app/installations/{installation_id}/access_tokens"
@@ -174,3 +174,8 @@ class Urls:
     def app_page(self, slug: str) -> str:
         """Return the URL of an application's page in a browser."""
         return f"{self.origin}/apps/{quote(slug)}"
+
+
+def _segment(name: str) -> str:
+    """Return a name as one segment of a path. Clients remove the segments `.` and `..`."""
+    return name.replace(".", "%2E") if name in (".", "..") else quote(name, safe="")

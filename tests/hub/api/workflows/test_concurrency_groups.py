@@ -112,14 +112,17 @@ async def test_an_inactive_group_is_not_found(
     assert_error(await hub.get(f"{GROUPS}/prod?ahead_of_run=1"), 404, "Not Found")
 
 
-async def test_a_name_with_a_slash_is_encoded_in_its_url(
-    hub: httpx.AsyncClient, store: Store, seed: Any
+@pytest.mark.parametrize(
+    ("name", "encoded"),
+    [("ci-refs/heads/ä b?", "ci-refs%2Fheads%2F%C3%A4%20b%3F"), (".", "%2E"), ("..", "%2E%2E")],
+)
+async def test_a_name_is_encoded_as_one_segment_of_its_url(
+    hub: httpx.AsyncClient, store: Store, seed: Any, name: str, encoded: str
 ) -> None:
-    name = "ci-refs/heads/ä b?"
     run(store, seed, 1, group=name)
     (item,) = (await hub.get(GROUPS)).json()["concurrency_groups"]
     assert item["group_name"] == name
-    assert item["group_url"] == f"{BASE}{GROUPS}/ci-refs%2Fheads%2F%C3%A4%20b%3F"
+    assert item["group_url"] == f"{BASE}{GROUPS}/{encoded}"
     assert (await hub.get(item["group_url"])).json()["group_name"] == name
     (mine,) = (await hub.get(RUN_1)).json()["concurrency_groups"]
     (member,) = mine["group_members"]
