@@ -223,9 +223,23 @@ class DashboardViewer:
             raise Missing("repository")
         self.check_token(WRITE)
 
+    def check_change_any(self) -> None:
+        """Check that their token can give the right to change some hooks, of repositories or of
+        organizations. Raises Forbidden if not.
+        """
+        if self.is_guest:
+            raise Forbidden(LOOKS_ONLY)
+        if self.caller is None or not may(self.caller, TO_ORGANIZATION):
+            self.check_token(WRITE)
+
     @property
     def may_change_any(self) -> bool:
-        """Return whether their token can give the right to change any hooks."""
+        """Return whether their token can give the right to change some hooks."""
+        return _passes(self.check_change_any)
+
+    @property
+    def may_create(self) -> bool:
+        """Return whether their token can give the right to create hooks, of repositories alone."""
         return not self.is_guest and self.is_covered(WRITE)
 
     @property

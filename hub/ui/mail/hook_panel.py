@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from hub.api.hooks.hook_access import WRITE
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
 from store import Row
@@ -56,7 +55,7 @@ def _mine(ctx: ViewContext) -> tuple[int, int, str]:
 
     Raises Missing or Forbidden if they may not see the hook, Conflict if they have no account.
     """
-    ctx.viewer.check_token(WRITE)
+    ctx.viewer.check_change_any()
     hook, _ = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
     if ctx.viewer.caller is None:
         raise Conflict("Only users get mail.")

@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from hub.api.hooks.hook_access import WRITE
 from hub.http.errors import Forbidden
 from hub.ui import quiet_times, status_text
 from hub.ui.datetime_fields import field_of
@@ -142,7 +141,7 @@ def _changeable(ctx: ViewContext) -> tuple[Problem, str]:
 
     Raises Missing or Forbidden if the viewer may not change its hooks.
     """
-    ctx.viewer.check_token(WRITE)
+    ctx.viewer.check_change_any()
     host, kind = ctx.form.get("host", "")[:LONGEST], ctx.form.get("kind", "")
     problem = _found(ctx, host, kind)
     for number in problem.hook_ids:

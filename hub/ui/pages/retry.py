@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from hub.api.hooks.hook_access import WRITE
 from hub.ui import status_text
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
 from hub.ui.view_context import ViewContext, natural
@@ -76,7 +75,7 @@ def plan_retry(ctx: ViewContext) -> dict[str, Any]:
 @ui.act("/retry")
 def start_retry(ctx: ViewContext) -> ActionResult:
     """Send the selected deliveries once more, under their ids."""
-    ctx.viewer.check_token(WRITE)
+    ctx.viewer.check_change_any()
     rows = [row for row in _selected(ctx, ctx.form.all("attempt")) if not row["reason"]]
     if not rows:
         raise Invalid("Select at least one delivery that can be sent again.")

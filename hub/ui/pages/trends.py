@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import quote
 
-from hub.api.hooks.hook_access import WRITE
 from hub.http.errors import Forbidden
 from hub.ui import quiet_times
 from hub.ui.formatting import pluralize
@@ -78,7 +77,7 @@ def _changeable(ctx: ViewContext) -> tuple[str, list[int]]:
 
     Raises Forbidden if they may change none.
     """
-    ctx.viewer.check_token(WRITE)
+    ctx.viewer.check_change_any()
     host, ids = _hooks(ctx)
     found = ctx.viewer.changeable(ctx.db, ids)
     if not found:

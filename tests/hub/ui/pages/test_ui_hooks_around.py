@@ -250,6 +250,27 @@ async def test_a_replay_is_offered_to_a_token_that_may_start_it(
         assert ("a token that may change these hooks" in page) is not is_offered
 
 
+async def test_an_owner_retries_and_silences_with_the_scope_of_organizations_alone(
+    around: Around,
+) -> None:
+    store = around.world.store
+    token = around.token(around.world.seed.octo, "admin:org_hook")
+    form = {"attempt": str(around.attempt(around.org)), "hours": "1"}
+    async with open_dashboard(store, token) as browser:
+        assert "/ui/hooks/new" not in await browser.page("/ui/hooks")
+        listed = f"/ui/deliveries?hook={around.org}"
+        assert (await browser.page(listed)).count('form="retry"') == 1
+        async with browser.listening(f"/ui/deliveries/live?hook={around.org}&after=0") as heard:
+            assert "checkbox" in await heard.until('"event":"attempts"')
+        assert (await browser.post("/ui/retry", form, on=listed)).status_code == 303
+        assert [bool(one["redelivery"]) for one in waiting(store, around.org)] == [False, True]
+        host = "/ui/hosts/receiver.example"
+        assert f'action="{host}/silence"' in await browser.page(host)
+        assert (await browser.post(f"{host}/silence", form, on=host)).status_code == 303
+    silenced = store.look(lambda db: db.tuples("SELECT hook_id FROM hook_silence"))
+    assert silenced == [(around.org,)]
+
+
 async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
     acme = around.world.store.look(accounts.by_login, "acme")
     assert acme is not None
