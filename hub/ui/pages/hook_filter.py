@@ -14,11 +14,13 @@ from hub.ui.section import RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events, filtering
-from store.errors import Conflict
+from store.errors import Conflict, Invalid
 from store.filters.dry_run import TermResult
 from store.hooks.hook_targets import MANY_OWNERS, target_of
 
 ui = Section()
+
+TEMPLATE = "filter_test.html"
 
 
 def _prepare(ctx: ViewContext) -> dict[str, Any]:
@@ -28,19 +30,30 @@ def _prepare(ctx: ViewContext) -> dict[str, Any]:
     title, document = _document(ctx, hook, repo)
     verdict = filtering.test(filter_, document)
     return {
-        "hook": hook,
+        **_form(ctx, hook, place),
         "title": title,
         "matches": verdict.matches,
         "failed": [_row(one) for one in verdict.failed],
         "matched": [_row(one) for one in verdict.matched],
-        "back": place,
     }
 
 
-@ui.act(f"{PATH}/filter", prepare=_prepare, computes=True)
+def _form(ctx: ViewContext, hook: Row, place: str) -> dict[str, Any]:
+    """Return the values of the page, with the form as it was sent."""
+    given = {name: ctx.form.get(name, "") for name in ("event", "payload")}
+    return {"hook": hook, "back": place, "title": "", "given": given, "wrong": {}}
+
+
+def _show_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+    hook, _, place = changeable_hook(ctx)
+    wrong = {error.field or "payload": str(error)}
+    return RenderedPage(TEMPLATE, {**_form(ctx, hook, place), "wrong": wrong})
+
+
+@ui.act(f"{PATH}/filter", prepare=_prepare, refused=_show_again, computes=True)
 def test_filter(ctx: ViewContext) -> RenderedPage:
     """Show which conditions of the filter an event satisfies. Nothing is sent."""
-    return RenderedPage("filter_test.html", ctx.prepared)
+    return RenderedPage(TEMPLATE, ctx.prepared)
 
 
 def _document(ctx: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filtering.Document]:
@@ -50,13 +63,14 @@ def _document(ctx: ViewContext, hook: Row, repo: Row | None) -> tuple[str, filte
         try:
             payload = read_object(text.encode())
         except Malformed as error:
-            raise Conflict(f"The payload cannot be read: {error}.") from None
+            raise Invalid(f"The payload cannot be read: {error}.", field="payload") from None
         name, action = filtering.usual_event(hook), event_envelope.action_of(payload)
         return f"this payload, as the event {name}", filtering.pasted(name, action, payload)
     given = ctx.form.get("event", "").strip()
     number = natural(given) if given else _latest(ctx, hook, repo)
     if number is None:
-        raise Conflict(f"{given[:100]!r} is not the id of an event, which is a number.")
+        text = f"{given[:100]!r} is not the id of an event, which is a number."
+        raise Invalid(text, field="event")
     _check_owner(ctx, hook, number)
     return f"event {number}", stored_document(ctx.db, hook, number)
 

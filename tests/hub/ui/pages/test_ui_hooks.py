@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from certificates import Authority
 from dashboard_client import Browser, next_page, open_dashboard, text_of
+from markupsafe import escape
 from ui_world import SECRET, World, hook
 
 from store import Store
@@ -570,11 +571,23 @@ class TestFilter:
                 assert "The event is delivered" in text_of(answer.text)
             # The id of a delivery must not test another event.
             answer = await browser.post(f"{at}/filter", {"event": "g-1"}, on=at)
-            assert answer.status_code == 409
+            assert answer.status_code == 422
             assert "'g-1' is not the id of an event" in text_of(answer.text)
             answer = await browser.post(f"{at}/filter", {"payload": "[]"}, on=at)
-            assert answer.status_code == 409
+            assert answer.status_code == 422
             assert "cannot be read" in text_of(answer.text)
+
+    async def test_the_page_of_a_filter_test_keeps_the_form(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        world.store.do(hooks.update, world.good, options={"filter": {"event": "push"}})
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            for payload, status in (('\n{"title": "<b>"', 422), ('{"title": "<b>"}', 200)):
+                answer = await browser.post(f"{at}/filter", {"payload": payload}, on=at)
+                assert answer.status_code == status
+                assert f">\n{escape(payload)}</textarea>" in answer.text
+                assert ('aria-invalid="true"' in answer.text) == (status == 422)
+            answer = await browser.post(f"{at}/filter", {"event": "g-<"}, on=at)
+            assert 'value="g-&lt;"' in answer.text
 
     async def test_no_write_waits_for_the_test_of_a_filter(
         self, world: World, monkeypatch: pytest.MonkeyPatch
