@@ -5,6 +5,7 @@ hit must be compared with the real text.
 """
 
 import json
+import re
 import zlib
 from collections.abc import Collection, Iterable
 from functools import lru_cache
@@ -19,11 +20,35 @@ ALL = frozenset(range(BITS))
 COMPARED = 16
 
 
+# A string in JSON, which may have no end, or a character between two values.
+PARTS = re.compile(r'("(?:[^"\\]|\\.)*"?)|\s*([][{}:,])\s*')
+
+
 def forms(text: str) -> set[str]:
     """Return the forms in which a text can occur in lower-case JSON and other texts."""
+    return set().union(*map(_written, {text, *_layouts(text)}))
+
+
+def _written(text: str) -> set[str]:
     # JSON may escape letters; an escaped letter has no other case.
-    escaped = (json.dumps(one)[1:-1].lower() for one in (text, text.lower(), text.upper()))
-    return {text.lower(), *escaped}
+    escaped = {json.dumps(one)[1:-1].lower() for one in (text, text.lower(), text.upper())}
+    # The quotes of a part of JSON are not escaped, although its letters may be.
+    return {text.lower(), *escaped, *(one.replace('\\"', '"') for one in escaped)}
+
+
+def _layouts(text: str) -> set[str]:
+    """Return a part of JSON without spaces between its values, and with the usual ones.
+
+    Payloads are stored as they came, and pages show them with indents. Spaces in a string may
+    differ too: such a search rather finds too much.
+    """
+    # The part may begin in a string, which the first quote ends.
+    starts = {0, text.find('"') + 1} if '"' in text else ()
+    return {text[:at] + _laid_out(text[at:], space) for at in starts for space in ("", " ")}
+
+
+def _laid_out(text: str, space: str) -> str:
+    return PARTS.sub(lambda part: part[1] or part[2] + space * (part[2] in ":,"), text)
 
 
 def contains(text: str, wanted: Iterable[str]) -> bool:

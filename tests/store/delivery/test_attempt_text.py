@@ -39,6 +39,8 @@ def guids(world: World, text: str, **given: object) -> list[str]:
 def test_a_text_is_found_in_any_case_and_escaped(sent: World) -> None:
     assert guids(sent, "GLÖCKNER") == ["g-5", "g-2"]
     assert guids(sent, "öck") == ["g-5", "g-2"]
+    # A payload is found as a page shows it, with a space, and as a compact one would be.
+    assert guids(sent, '"text": "GLÖ') == guids(sent, '{"text":"glö') == ["g-2"]
     assert guids(sent, "%") == []
     assert guids(sent, "nowhere") == []
 

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,25 @@ def test_every_form_needs_a_bit(text: str) -> None:
     forms = trigrams.forms(text)
     short = any(len(form) < trigrams.LENGTH for form in forms)
     assert (trigrams.bits_of_forms(forms) is None) == short
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+@pytest.mark.parametrize("escaped", [True, False])
+def test_a_part_of_json_is_found_however_it_is_spaced(
+    separators: tuple[str, str], escaped: bool
+) -> None:
+    document = {"ref": "Glöckner, {now}: one", "id": 5, "owner": {"names": ["a", "b"]}}
+    # A field of one line drops the ends of lines.
+    shown = json.dumps(document, indent=2, ensure_ascii=False).replace("\n", "")
+    body = json.dumps(document, separators=separators, ensure_ascii=escaped)
+    for part in (shown, '"ref": "GLÖCKNER, {no', '"id" : 5,"owner"', 'ner": {   "names": ["a",'):
+        forms = trigrams.forms(part)
+        assert trigrams.contains(body, forms), part
+        few = trigrams.bits_of_forms(forms)
+        assert few is not None
+        assert any(one <= trigrams.bits(body) for one in few)
+    for part in ('"ref": "Glöckner {now}', '"id": 6', '"id": 5, "names"'):
+        assert not trigrams.contains(body, trigrams.forms(part)), part
 
 
 def test_a_text_without_the_words_lacks_bits() -> None:
