@@ -72,6 +72,26 @@ async def test_a_list_that_is_renewed_in_place_takes_a_period_in_the_user_s_zone
     await expect(page.get_by_label("From")).to_have_value("2026-01-02T05:45")
 
 
+async def test_a_filter_that_enter_ends_is_one_step_of_the_history(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/hooks")
+    begun = await page.evaluate(
+        "addEventListener('htmx:beforeHistoryUpdate', () => { window.steps += 1; }), history.length"
+    )
+    for many, word in enumerate(("good", "closed"), 1):
+        field = page.get_by_label("Endpoint")
+        await field.fill(word)
+        await page.evaluate("window.steps = 0")
+        # The field that has changed sends the form, and so does the key.
+        await field.press("Enter")
+        await page.wait_for_function("() => window.steps === 2")
+        assert await page.evaluate("history.length") == begun + many
+    await page.go_back()
+    await expect(page.get_by_label("Endpoint")).to_have_value("good")
+    await page.go_back()
+    await expect(page).to_have_url(re.compile("/ui/hooks$"))
+
+
 async def test_a_list_that_is_gone_back_to_has_its_period_in_the_user_s_zone(visit):
     guest = await visit("ada", zone=ZONE)
     page = await guest.go("/ui/hooks?since=2026-01-02T00:00")

@@ -138,6 +138,11 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (isPolled(detail.elt)) detail.headers["X-Renewal"] = "1";
 });
 
+// Enter in a filter sends its form twice, because the field has changed, too. Both lead to one place.
+document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
+  if (detail.history.path === location.pathname + location.search) detail.history.type = "replace";
+});
+
 // htmx leaves out the page of an error, which says why a request failed. A polled part just stays.
 function showFailure({ elt, xhr }) {
   const place = elt.closest("section, form");
