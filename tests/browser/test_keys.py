@@ -31,6 +31,26 @@ async def test_keys_go_through_a_list(visit):
     await expect(dialog).to_be_hidden()
 
 
+async def test_the_keys_can_be_switched_off_and_on(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/deliveries")
+    dialog = page.get_by_role("dialog", name="Keys")
+    for is_on in (False, True):
+        await page.get_by_role("button", name="Keys").click()
+        box = dialog.get_by_role("checkbox", name="The keys are on")
+        assert await box.is_checked() is not is_on
+        assert await violations(page) == []
+        await box.set_checked(is_on)
+        await dialog.get_by_role("button", name="Close").click()
+        for _ in range(2):
+            await page.keyboard.press("/")
+            focused = await page.evaluate("document.activeElement.id")
+            assert (focused == "text") is is_on
+            await page.get_by_role("heading", level=1).click()
+            # The browser remembers the choice.
+            await page.reload()
+
+
 async def test_a_page_without_a_search_leads_to_the_deliveries(visit):
     guest = await visit("ada")
     page = await guest.go("/ui")

@@ -1,10 +1,13 @@
 // Keys: / searches, j and k go through a list, Enter or a click anywhere in a row opens it, r renews
-// the page, and ? explains this. No key is taken from a field.
+// the page, and ? explains this. No key is taken from a field. The dialog of the keys switches them
+// off for people whose speech input or unsteady hands would press them.
 "use strict";
 
 const HELP = [["/", "search"], ["j", "next row"], ["k", "previous row"], ["Enter", "open the row"],
   ["r", "reload the page"], ["?", "these keys"]];
-let here = -1;
+const KEYS = "tocsin-keys";
+let here = -1, on = true;
+try { on = localStorage.getItem(KEYS) !== "off"; } catch { /* A browser may forbid storage. */ }
 
 function rows() {
   return [...document.querySelectorAll("main tbody tr")].filter((row) => row.querySelector("a[href]") && row.offsetParent);
@@ -28,6 +31,20 @@ function search() {
   field.select();
 }
 
+function turn(to) {
+  on = to;
+  try { localStorage.setItem(KEYS, on ? "on" : "off"); } catch { /* The choice lasts for this page only. */ }
+}
+
+function choice() {
+  const label = document.createElement("label"), box = document.createElement("input");
+  Object.assign(box, { type: "checkbox", checked: on });
+  box.addEventListener("change", () => turn(box.checked));
+  label.className = "check";
+  label.append(box, " The keys are on");
+  return label;
+}
+
 function help() {
   let dialog = document.getElementById("keys");
   if (!dialog) {
@@ -46,7 +63,7 @@ function help() {
     }
     form.method = "dialog";
     form.append(Object.assign(document.createElement("button"), { textContent: "Close" }));
-    dialog.append(title, list, form);
+    dialog.append(title, list, choice(), form);
     document.body.append(dialog);
   }
   dialog.showModal();
@@ -69,12 +86,17 @@ const ACTS = { "/": search, j: () => go(1), k: () => go(-1), r: reload, "?": hel
 
 document.addEventListener("keydown", (event) => {
   const inField = event.target.closest("input, select, textarea, [contenteditable]");
-  if (inField || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (!on || inField || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const act = ACTS[event.key];
   if (!act) return;
   event.preventDefault();
   act();
 });
+
+for (const button of document.querySelectorAll("[data-keys]")) {
+  button.hidden = false;
+  button.addEventListener("click", help);
+}
 
 // A click on a row opens it, unless the click is on a link or a field, or text is selected.
 document.addEventListener("click", (event) => {
