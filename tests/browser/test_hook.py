@@ -6,6 +6,7 @@ import pytest
 from chromium import violations
 from playwright.async_api import expect
 
+from store.hook_state import hook_pauses
 from store.hooks import hooks
 
 
@@ -158,3 +159,28 @@ async def test_an_ordered_hook_with_a_key_has_its_own_parts_on_a_phone(visit, se
     assert await violations(page, "moderate", "serious", "critical") == []
     await page.keyboard.press("?")
     await expect(page.get_by_role("dialog", name="Keys", exact=True)).to_be_visible()
+
+
+async def test_the_state_of_a_hook_goes_on_by_itself(visit, mine, server):
+    guest = await visit("ada")
+    page = await guest.go(mine)
+    button = page.get_by_role("button", name="Pause the hook")
+    old = await button.element_handle()
+    hook_id = int(mine.rpartition("/")[2])
+
+    def pause(db):
+        return hook_pauses.pause(db, hooks.by_id(db, hook_id))
+
+    await page.get_by_role("button", name="Silence", exact=True).focus()
+    with server.opened() as store:
+        paused = store.do(pause)
+    await expect(page.get_by_text("Its deliveries wait.")).to_be_visible()
+    await expect(page.get_by_role("button", name="Resume", exact=True)).to_be_visible()
+    await expect(button).to_have_count(0)
+    assert await page.evaluate("one => !one.isConnected", old)
+    await expect(page.locator("[data-swap=actions] :focus")).to_have_count(1)
+    assert await violations(page) == []
+    with server.opened() as store:
+        store.do(hook_pauses.resume, paused)
+    await expect(button).to_be_visible()
+    await expect(page.get_by_text("Its deliveries wait.")).to_have_count(0)

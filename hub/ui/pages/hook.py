@@ -7,12 +7,11 @@ import orjson
 
 from hub.api.hooks.signing_keys import url_of
 from hub.ingest import hook_events
-from hub.ui import quiet_times
 from hub.ui.formatting import moment
 from hub.ui.hook_form.shown_access import shown_access
 from hub.ui.mail.hook_panel import hook_mail
 from hub.ui.pages import deliveries
-from hub.ui.pages.hooks import hook_with_health
+from hub.ui.pages.hooks import hook_state, marks
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
@@ -21,7 +20,7 @@ from store.delivery import attempt_feed, event_queries, filtering
 from store.delivery import deliveries as queue
 from store.delivery.attempt_filter import AttemptFilter
 from store.errors import Conflict
-from store.hooks import hook_links, hook_secrets, hooks, pull_urls, signing_keys
+from store.hooks import hook_links, hook_secrets, hooks, signing_keys
 from store.hooks.hook_targets import MANY_OWNERS, HookTarget, target_of
 from store.monitoring import name_search
 from store.ordering import operations
@@ -37,33 +36,25 @@ SHOWN = 25
 @ui.page(PATH, "hook.html", who="guest")
 def show_hook(ctx: ViewContext) -> dict[str, Any]:
     """Show a hook with its latest attempts."""
-    hook, repo = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
-    has_push = repo is not None and bool({"push", "*"} & set(hook["events"]))
+    hook, _ = ctx.viewer.hook(ctx.db, ctx.number("hook_id"))
     found = attempt_feed.page(ctx.db, _attempts(ctx, hook), limit=SHOWN)
-    may_change = ctx.viewer.may_change(ctx.db, hook)
+    state = hook_state(ctx, hook)
     return {
-        "hook": {
-            **hook,
-            **hook_with_health(ctx, hook["id"]),
-            "host": name_search.host_of(hook["url"]),
-        },
+        **state,
+        "shown": ".".join(marks(state)),
+        "host": name_search.host_of(hook["url"]),
         "filter": _shown_filter(hook),
         "access": shown_access(hook["options"]),
         "keys": _shown_keys(ctx, hook),
         "keys_url": url_of(ctx.services.urls, hook),
         "overlap": hook_secrets.previous_secret(ctx.db, hook),
         "attempts": [deliveries.attempt_row(row, ctx.now) for row in found.rows],
-        "speed": _speed(found.rows),
-        "may_change": may_change,
-        "quiet_times": quiet_times.CHOICES,
-        "links": hook_links.list_active(ctx.db, hook["id"]) if may_change else [],
+        "links": hook_links.list_active(ctx.db, hook["id"]) if state["may_change"] else [],
         "events": sorted(hook["events"]),
         "usual_event": filtering.usual_event(hook),
         **ordered_keys(ctx, hook),
-        "pulled": (pulled := pull_urls.is_pull(hook["url"])),
-        "consumers": consumers.of_hook(ctx.db, hook["id"]) if pulled else [],
+        "consumers": consumers.of_hook(ctx.db, hook["id"]) if state["pulled"] else [],
         "mail": hook_mail(ctx, hook),
-        "has_push": has_push,
         "live": f"{ROOT}/hooks/{hook['id']}/live?after={found.rows[0]['id'] if found.rows else 0}",
     }
 
@@ -91,12 +82,6 @@ def ordered_keys(ctx: ViewContext, hook: Row) -> dict[str, Any]:
     shown = ordering is not None and not _hidden_owners(ctx, hook)
     keys = operations.keys(ctx.db, hook["id"], SHOWN) if shown else []
     return {"ordering": ordering, "ordered_keys": keys}
-
-
-def _speed(rows: list[Row]) -> tuple[int, int] | None:
-    """Return the median and the longest duration of these attempts."""
-    took = sorted(row["duration"] for row in rows)
-    return (took[len(took) // 2], took[-1]) if took else None
 
 
 @ui.live(f"{PATH}/live", who="guest")

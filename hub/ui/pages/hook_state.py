@@ -1,15 +1,19 @@
-"""Actions that pause, resume, silence and delete a hook."""
+"""Actions that pause, resume, silence and delete a hook, and a live view of its state."""
 
 from typing import Any
 
 from hub.ingest import hook_events
 from hub.ui import quiet_times
 from hub.ui.pages.hook import PATH, changeable_hook
-from hub.ui.section import ROOT, ActionResult, Section
+from hub.ui.pages.hooks import hook_state, marks
+from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
+from store.clock import SECOND
 from store.hook_state import hook_health, hook_pauses, hook_silences
 
 ui = Section()
+
+PACE = 2 * SECOND
 
 
 @ui.act(f"{PATH}/pause")
@@ -45,6 +49,21 @@ def end_silence(ctx: ViewContext) -> ActionResult:
     hook, _, place = changeable_hook(ctx)
     hook_silences.end(ctx.db, [hook["id"]])
     return ActionResult(place, "The silence has ended.")
+
+
+@ui.live(f"{PATH}/state", who="guest")
+def follow_state(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+    """Stream the health, the figures and the actions of a hook's page after each change."""
+    # After a break, a page no longer shows what it showed at first.
+    first = [] if ctx.asked("resumed") else ctx.asked("shown").split(".")
+    at, before = state or (0, first)
+    if ctx.now - at < PACE:
+        return state, []
+    values = hook_state(ctx, ctx.viewer.hook(ctx.db, ctx.number("hook_id"))[0])
+    found = marks(values)
+    names = ["actions"] * (found[:1] != before[:1])
+    names += ["health", "figures"] * (found[1:] != before[1:])
+    return (ctx.now, found), [PanelUpdate(one, f"_hook_{one}.html", values) for one in names]
 
 
 @ui.page(f"{PATH}/delete", "hook_delete.html")

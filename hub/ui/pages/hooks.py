@@ -1,22 +1,30 @@
-"""The list of hooks with their health."""
+"""The list of hooks with their health, and the state of one hook."""
 
+import hashlib
 from typing import Any
 
-from hub.ui import status_text
+from hub.ui import quiet_times, status_text
 from hub.ui.lists import filters, paging
 from hub.ui.lists.frame import frame
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
+from store import Row
 from store.errors import Missing
 from store.hook_state import hook_health, hook_list
 from store.hook_state.hook_list import HookFilter
+from store.hooks import pull_urls
 from store.hooks.event_names import PLATFORM_EVENTS
 
 ui = Section("Hooks", "/hooks")
 
 PATH = f"{ROOT}/hooks"
 PAGE = 50
+# The columns of a hook's row that its page shows beside its actions.
+SHOWN = (
+    "health", "reason", "strip", "waiting", "tried_at", "resting_until", "failing_since",
+    "held_until", "disabled_reason", "pause_reason",
+)  # fmt: skip
 COLUMNS = {"endpoint": False, "health": False, "created": True}
 NEWEST_FIRST, WORST_FIRST = Sorting("-created", **COLUMNS), Sorting("health", **COLUMNS)
 
@@ -76,9 +84,39 @@ def hook_row(hook: dict[str, Any], now: int) -> dict[str, Any]:
     }
 
 
-def hook_with_health(ctx: ViewContext, hook_id: int) -> dict[str, Any]:
-    """Return a hook with its health. Raises Missing if it does not exist."""
-    hook = hook_health.get(ctx.db, hook_id)
-    if hook is None:
+def hook_state(ctx: ViewContext, hook: Row) -> dict[str, Any]:
+    """Return the values of a hook's page that change while it is open: its health, its figures and
+    the actions on it. Raises Missing if the hook does not exist.
+    """
+    found = hook_health.get(ctx.db, hook["id"])
+    if found is None:
         raise Missing("hook")
-    return hook_row(hook, ctx.now)
+    row = {**hook, **hook_row(found, ctx.now)}
+    return {
+        "hook": row,
+        "speed": _speed(row["recent"]),
+        "may_change": ctx.viewer.may_change(ctx.db, hook),
+        "has_push": hook["repo_id"] is not None and bool({"push", "*"} & set(hook["events"])),
+        "pulled": pull_urls.is_pull(hook["url"]),
+        "quiet_times": quiet_times.CHOICES,
+        "now": ctx.now,
+    }
+
+
+def _speed(attempts: list[Row]) -> tuple[int, int] | None:
+    """Return the median and the longest duration of these attempts."""
+    took = sorted(one["duration"] for one in attempts)
+    return (took[len(took) // 2], took[-1]) if took else None
+
+
+def marks(state: dict[str, Any]) -> list[str]:
+    """Return two marks of a hook's state, for its page and for its live view.
+
+    One changes with the actions that the page offers, and the other with everything that it shows.
+    They are digests of what the viewer sees, so they reveal nothing more.
+    """
+    hook, silence = state["hook"], state["hook"]["silence"]
+    actions = [hook["active"], hook["paused_at"], silence and silence["ends_at"]]
+    is_held = (hook["held_until"] or 0) > state["now"]
+    shown = [*actions, is_held, state["speed"], *(hook[name] for name in SHOWN)]
+    return [hashlib.sha256(repr(one).encode()).hexdigest()[:16] for one in (actions, shown)]

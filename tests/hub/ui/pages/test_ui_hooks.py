@@ -16,8 +16,8 @@ from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
 from store.delivery import events, filtering, hook_removal
 from store.delivery.incoming import IncomingEvent
-from store.hook_state import hook_pauses
-from store.hooks import hook_secrets, hooks
+from store.hook_state import hook_pauses, hook_silences
+from store.hooks import hook_links, hook_secrets, hooks
 
 
 @pytest.fixture
@@ -652,3 +652,54 @@ class TestSigningKey:
             page = await browser.page(at)
             assert first not in page
             assert "whsk_" not in page
+
+
+class TestState:
+    """The health, the figures and the actions of a hook's page follow the hook."""
+
+    async def view(self, browser: Browser, hook_id: int) -> str:
+        page = await browser.page(f"/ui/hooks/{hook_id}")
+        (found,) = re.findall(r'data-stream="([^"]*/state[^"]*)"', page)
+        return str(found)
+
+    async def test_a_change_is_shown(self, world: World, clock: MovableClock) -> None:
+        good = world.good["id"]
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            view = await self.view(browser, good)
+            paused = world.store.do(hook_pauses.pause, world.good)
+            async with browser.listening(view) as heard:
+                text = await heard.until('"event":"figures"')
+                assert text.index('"event":"actions"') < text.index("/resume")
+                assert "Paused</strong> since" in text
+                world.send(world.good, "a", status_code=500)
+                clock.advance(seconds=3)
+                text = await heard.until("0 of 1")
+                assert text.count('"event":"actions"') == 1, "the actions are the same"
+                world.store.do(hook_pauses.resume, paused)
+                clock.advance(seconds=3)
+                await heard.until("Pause the hook")
+
+    async def test_an_open_page_that_is_up_to_date_stays(self, world: World) -> None:
+        world.send(world.good, "a")
+        good = world.good["id"]
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            view = await self.view(browser, good)
+            # The other view's news come later in the same round.
+            async with browser.listening(f"{view} /ui/hooks/{good}/live?after=0") as heard:
+                assert '"event":"figures"' not in await heard.until('"event":"attempts"')
+            async with browser.listening(f"{view}&resumed=1") as heard:
+                await heard.until('"event":"figures"')
+
+    async def test_a_guest_gets_no_actions(self, world: World) -> None:
+        made, _ = world.store.do(hook_links.create, world.good["id"], "", "octo", DAY)
+        silence = [world.good["id"]], world.store.clock.now() + HOUR, "octo"
+        async with open_dashboard(world.store) as browser:
+            await browser.post("/ui/shared", {"link": made}, on=f"/ui/shared?link={made}")
+            view = await self.view(browser, world.good["id"])
+            world.store.do(hook_silences.silence, *silence)
+            async with browser.listening(view) as heard:
+                text = await heard.until('"event":"figures"')
+        assert "Silenced" in text
+        assert "octo" not in text
+        assert "<form" not in text
+        assert "/silence" not in text
