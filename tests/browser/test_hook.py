@@ -5,6 +5,7 @@ import re
 import pytest
 from chromium import violations
 from playwright.async_api import expect
+from waiting import until
 
 from store.hook_state import hook_pauses
 from store.hooks import hooks
@@ -120,6 +121,31 @@ async def test_a_hook_can_be_managed_by_keyboard(visit, mine):
     await expect(
         page.get_by_role("table").get_by_role("row", name=re.compile("mine"))
     ).to_have_count(0)
+
+
+async def test_a_long_url_and_a_long_error_fit_each_window(visit, server):
+    host = ".".join(["h" * 60] * 3)
+    with server.opened() as store:
+        made = store.do(
+            hooks.create, server.world.engine, url=f"http://{host}.example/{'p' * 400}",
+            events=["watch"], options={"retries": [0]},
+        )  # fmt: skip
+    guid = await server.post("watch", guid="to-a-long-url")
+    await until(
+        lambda: all(row["attempts"] for row in server.rows() if row["guid"] == guid), "the attempt"
+    )
+    with server.opened() as store:
+        error = {"error": "x" * 190, "id": made["id"]}
+        change = "UPDATE attempt SET error = :error WHERE hook_id = :id"
+        store.do(lambda db: db.execute(change, **error) and None)
+        last = "SELECT max(id) FROM attempt WHERE hook_id = :id"
+        attempt = store.look(lambda db: db.value(last, id=made["id"]))
+    for look in ({}, {"narrow": True}):
+        guest = await visit("ada", **look)
+        at = f"/ui/hooks/{made['id']}"
+        for path in (at, f"{at}/delete", f"{at}/edit", f"/ui/deliveries/{attempt}"):
+            page = await guest.go(path)
+            assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 async def test_the_theme_sets_the_colours(visit):
