@@ -69,10 +69,8 @@ def follow_state(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
 @ui.page(f"{PATH}/delete", "hook_delete.html")
 def ask_delete(ctx: ViewContext) -> dict[str, Any]:
     """Show what a deletion of the hook would lose."""
-    hook, repo, _ = changeable_hook(ctx)
-    health = hook_health.get(ctx.db, hook["id"])
-    waiting = 0 if health is None else health["waiting"]
-    return {"hook": hook, "repo": repo, "waiting": waiting, "most": hook_health.MOST}
+    hook, _, _ = changeable_hook(ctx)
+    return {"hook": hook_state(ctx, hook)["hook"], "most": hook_health.MOST}
 
 
 @ui.act(f"{PATH}/delete")

@@ -271,6 +271,23 @@ async def test_an_owner_retries_and_silences_with_the_scope_of_organizations_alo
     assert silenced == [(around.org,)]
 
 
+@pytest.mark.parametrize("kind", ["own", "org", "system"])
+async def test_each_hook_has_its_pages_and_can_be_deleted(around: Around, kind: str) -> None:
+    root = around.world.store.look(accounts.by_login, "root")
+    assert root is not None
+    token = around.token(root, *OWNING, "admin:enterprise")
+    named = {"own": "acme/engine", "org": "acme", "system": "whole installation"}[kind]
+    at = f"/ui/hooks/{getattr(around, kind)}"
+    async with open_dashboard(around.world.store, token) as browser:
+        for path in (at, f"{at}/edit", f"{at}/trends", f"{at}/send"):
+            assert f"example/{kind}" in await browser.page(path), path
+        page = text_of(await browser.page(f"{at}/delete"))
+        assert f"https://receiver.example/{kind} ({named}) receives no more" in page
+        answer = await browser.post(f"{at}/delete", on=f"{at}/delete")
+        assert answer.headers["location"] == "/ui/hooks"
+        assert f"example/{kind}" not in await browser.page("/ui/hooks")
+
+
 async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
     acme = around.world.store.look(accounts.by_login, "acme")
     assert acme is not None
