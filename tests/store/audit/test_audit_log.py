@@ -1,6 +1,5 @@
 """The audit log: entries are only appended, and any other change is detected."""
 
-import contextlib
 import random
 import sqlite3
 from collections.abc import Callable
@@ -243,12 +242,13 @@ def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
         "audit_actor_action": {"actors": ["ada"], "actions": ["x"]},
         "audit_at": {"since": 1},
     }
-    with contextlib.closing(open_store("sqlite", data_dir=tmp_path)) as store:
-        for index, given in wanted.items():
-            plan = store.look(lambda db, given=given: explained(db, given))
-            # With names, the plan sorts only the newest entries of each name, at most a page.
-            assert "TEMP B-TREE" not in plan or "actors" in given or "actions" in given
-            assert index == "ORDER BY" or f"INDEX {index} " in plan, plan
+    store = open_store("sqlite", data_dir=tmp_path)
+    for index, given in wanted.items():
+        plan = store.look(lambda db, given=given: explained(db, given))
+        # With names, the plan sorts only the newest entries of each name, at most a page of them.
+        assert "TEMP B-TREE" not in plan or "actors" in given or "actions" in given
+        assert index == "ORDER BY" or f"INDEX {index} " in plan, plan
+    store.shut()
 
 
 def explained(db: Connection, given: dict[str, object]) -> str:
