@@ -14,11 +14,10 @@ AUTHORIZED = (
 
 def refusing(db: Connection, token_id: int | None) -> list[int]:
     """Return the ids of the organizations whose single sign-on does not authorize the token."""
-    rows = db.tuples(
+    return db.column(
         f"SELECT o.id FROM account o WHERE o.sso = 1 AND NOT {AUTHORIZED} ORDER BY o.id",
         token_id=token_id,
     )
-    return [number for (number,) in rows]
 
 
 def every_repository(
@@ -42,13 +41,12 @@ def every_repository(
 
 def every_organization(db: Connection, token_id: int | None) -> list[int]:
     """Return the ids of the organizations that a site administrator's token may see."""
-    rows = db.tuples(
+    return db.column(
         f"SELECT o.id FROM account o WHERE o.kind = 'Organization' AND {AUTHORIZED}"
         " ORDER BY o.id DESC LIMIT :most",
         token_id=token_id,
         most=MOST,
     )
-    return [number for (number,) in rows]
 
 
 def organizations(
@@ -56,7 +54,7 @@ def organizations(
 ) -> list[int]:
     """Return the ids of the organizations that an account owns, limited as in `repositories`."""
     within = "" if target_id is None else " AND o.id = :target_id"
-    rows = db.tuples(
+    return db.column(
         "SELECT o.id FROM membership m JOIN account o ON o.id = m.organization_id"
         f" WHERE m.account_id = :account_id AND m.role = 'admin' AND {AUTHORIZED}{within}"
         " ORDER BY o.id LIMIT :most",
@@ -65,7 +63,6 @@ def organizations(
         most=MOST,
         **({} if target_id is None else {"target_id": target_id}),
     )
-    return [number for (number,) in rows]
 
 
 def repositories(

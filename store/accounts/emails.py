@@ -53,11 +53,10 @@ def page(
 
 def count(db: Connection, account_id: int, *, public: bool = False) -> int:
     """Return how many addresses `page` can return."""
-    total: int = db.value(
+    return db.number(
         f"SELECT count(*) FROM email WHERE account_id = :account_id{_only(public)}",
         account_id=account_id,
     )
-    return total
 
 
 def _only(public: bool) -> str:
@@ -126,10 +125,9 @@ def _of(db: Connection, account_id: int, keys: Collection[str]) -> list[Row]:
 
 def verified_owner(db: Connection, address: str) -> int | None:
     """Return the id of the account that has verified this address, or None."""
-    owner: int | None = db.value(
+    return db.optional_number(
         "SELECT account_id FROM email WHERE email_key = :key AND verified = 1", key=_key(address)
     )
-    return owner
 
 
 def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
@@ -168,11 +166,10 @@ def _choose_primary(db: Connection, account_id: int) -> None:
 
 
 def _verified(db: Connection, account_id: int) -> int:
-    total: int = db.value(
+    return db.number(
         "SELECT count(*) FROM email WHERE account_id = :account_id AND verified = 1",
         account_id=account_id,
     )
-    return total
 
 
 def set_visibility(db: Connection, account_id: int, visibility: str) -> tuple[Row, bool]:

@@ -9,7 +9,7 @@ RECENT = "failed_login.since > :begin AND failed_login.since <= :end"
 
 def failed(db: Connection, who: str, seconds: float) -> int:
     """Count a failed login. Return how many there are since the first in the last `seconds`."""
-    times: int = db.value(
+    return db.number(
         "INSERT INTO failed_login (who, times, since) VALUES (:who, 1, :now)"
         " ON CONFLICT (who) DO UPDATE SET"
         f" times = CASE WHEN {RECENT} THEN failed_login.times + 1 ELSE 1 END,"
@@ -19,7 +19,6 @@ def failed(db: Connection, who: str, seconds: float) -> int:
         now=db.now,
         **_bounds(db, seconds),
     )
-    return times
 
 
 def times(db: Connection, who: str, seconds: float) -> int:

@@ -63,8 +63,7 @@ def of(db: Connection, chosen: OwnSelection, *, limit: int, offset: int) -> list
 def count_of(db: Connection, chosen: OwnSelection) -> int:
     """Return how many organizations `of` can return."""
     where, given = _own(db, chosen)
-    total: int = db.value(f"SELECT count(*) FROM membership m WHERE {where}", **given)
-    return total
+    return db.number(f"SELECT count(*) FROM membership m WHERE {where}", **given)
 
 
 def _own(db: Connection, chosen: OwnSelection) -> tuple[str, dict[str, Any]]:

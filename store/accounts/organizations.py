@@ -27,11 +27,10 @@ def role_of(db: Connection, organization: Row, account: Row) -> str | None:
 
 def member_ids(db: Connection, organization_id: int) -> list[int]:
     """Return the account ids of an organization's members, including its owners."""
-    rows = db.tuples(
+    return db.column(
         "SELECT account_id FROM membership WHERE organization_id = :id ORDER BY account_id",
         id=organization_id,
     )
-    return [account_id for (account_id,) in rows]
 
 
 def members_by_login(db: Connection, organization_id: int, logins: Iterable[str]) -> dict[str, int]:

@@ -35,7 +35,7 @@ def save(
     )
     if db.value(f"SELECT count(*) FROM saved_view v WHERE {mine}", **whose) >= MOST:
         raise Invalid(f"You have {MOST} views. Remove one first.", field="name")
-    found: int = db.value(
+    return db.number(
         "INSERT INTO saved_view (account_id, name, page, query, shared, created_at)"
         " VALUES (:account, :name, :page, :query, :shared, :now) RETURNING id",
         account=account_id,
@@ -45,7 +45,6 @@ def save(
         shared=int(shared),
         now=db.now,
     )
-    return found
 
 
 def of_page(db: Connection, account_id: int | None, page: str) -> list[Row]:

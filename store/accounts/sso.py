@@ -50,9 +50,8 @@ def permits(db: Connection, organization_id: int, token_id: int) -> bool:
 
 def organizations(db: Connection, token_id: int) -> list[str]:
     """Return the logins of the organizations for which a token is authorized."""
-    rows = db.tuples(
+    return db.column(
         "SELECT a.login FROM token_authorization t JOIN account a ON a.id = t.organization_id"
         " WHERE t.token_id = :token_id ORDER BY a.login_key",
         token_id=token_id,
     )
-    return [row[0] for row in rows]

@@ -8,10 +8,9 @@ from store.database.connection import Connection, Row, json_array
 
 def next_due(db: Connection) -> int | None:
     """Return the earliest expiry of any token, or None. It may be in the past."""
-    ends: int | None = db.value(
+    return db.optional_number(
         "SELECT expires_at FROM token WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1"
     )
-    return ends
 
 
 def expire(db: Connection, limit: int) -> Sequence[Row]:

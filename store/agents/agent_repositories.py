@@ -39,13 +39,12 @@ def page(
 def count(db: Connection, variable_id: int, viewer: RepositoryViewer) -> int:
     """Return how many repositories `page` can return."""
     shown, given = may_see(db, viewer)
-    found: int = db.value(
+    return db.number(
         "SELECT count(*) FROM agent_variable_repository s JOIN repository r ON r.id = s.repo_id"
         f" JOIN account a ON a.id = r.owner_id WHERE s.variable_id = :variable_id AND {shown}",
         variable_id=variable_id,
         **given,
     )
-    return found
 
 
 def ids(db: Connection, variable_id: int) -> set[int]:
@@ -98,7 +97,7 @@ def collaborates(
     Only repositories that the viewer may see count.
     """
     shown, given = may_see(db, viewer)
-    found = db.value(
+    return db.exists(
         f"SELECT 1 FROM {GRANTS} AS p JOIN repository r ON r.id = p.repo_id"
         " JOIN account a ON a.id = r.owner_id WHERE p.account_id = :account_id"
         f" AND p.role IN (SELECT t.role FROM {db.each('roles', role='text')} AS t)"
@@ -108,4 +107,3 @@ def collaborates(
         roles=json_array(roles),
         **given,
     )
-    return found is not None

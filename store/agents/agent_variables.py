@@ -100,11 +100,10 @@ def page(db: Connection, organization_id: int, *, limit: int, offset: int) -> li
 
 def count(db: Connection, organization_id: int) -> int:
     """Return how many variables the organization has."""
-    found: int = db.value(
+    return db.number(
         "SELECT count(*) FROM agent_variable WHERE organization_id = :organization_id",
         organization_id=organization_id,
     )
-    return found
 
 
 def lock(db: Connection, organization_id: int) -> None:

@@ -61,13 +61,12 @@ def mark_well(db: Connection, alert_ids: Iterable[int], *, well: bool) -> None:
 
 
 def _change(db: Connection, change: str, alert_ids: Iterable[int], **given: object) -> list[int]:
-    rows = db.tuples(
+    return db.column(
         f"UPDATE alert SET {change} WHERE closed_at IS NULL AND id IN"
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w) RETURNING id",
         ids=json_array(alert_ids),
         **given,
     )
-    return [number for (number,) in rows]
 
 
 def begin_now(db: Connection, kind: str, hook_ids: Iterable[int]) -> None:

@@ -156,12 +156,11 @@ def over(db: Connection) -> list[Row]:
 
 def relapsed(db: Connection) -> list[int]:
     """Return the open alerts that were about to close, and whose conditions hold again."""
-    rows = db.tuples(
+    return db.column(
         "SELECT a.id FROM alert a JOIN hook h ON h.id = a.hook_id WHERE a.kind = :kind"
         " AND a.closed_at IS NULL AND a.well_since IS NOT NULL AND h.failing_since IS NOT NULL",
         kind=FAILING,
     )
-    return [number for (number,) in rows]
 
 
 def blocked_keys(db: Connection) -> list[NewAlert]:
@@ -189,11 +188,10 @@ def blocked_keys(db: Connection) -> list[NewAlert]:
 
 def freed_keys(db: Connection) -> list[int]:
     """Return the open alerts about keys that are no longer blocked."""
-    rows = db.tuples(
+    return db.column(
         "SELECT a.id FROM alert a WHERE a.kind = :kind AND a.closed_at IS NULL AND NOT EXISTS"
         " (SELECT 1 FROM ordering_key k WHERE k.hook_id = a.hook_id AND k.key = a.subject"
         " AND k.blocked_at IS NOT NULL) ORDER BY a.id LIMIT :most",
         kind=KEY_BLOCKED,
         most=MOST,
     )
-    return [number for (number,) in rows]

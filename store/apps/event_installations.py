@@ -32,12 +32,11 @@ def _covering(app_id: str) -> str:
 
 def covers(db: Connection, app_id: int, event_id: int) -> bool:
     """Return whether an installation of the app covers an event now."""
-    found = db.value(
+    return db.exists(
         f"SELECT i.id FROM event e{_covering(':app_id')} WHERE e.id = :event_id",
         app_id=app_id,
         event_id=event_id,
     )
-    return found is not None
 
 
 def named_in(db: Connection, app_id: int, event_id: int) -> int | None:
@@ -47,12 +46,11 @@ def named_in(db: Connection, app_id: int, event_id: int) -> int | None:
     0 if the payload stays as it is: the event belongs to no account, as a ping does, or is itself
     about the app.
     """
-    found: int | None = db.value(
+    return db.optional_number(
         f"SELECT {NAMED} FROM event e{_covering(':app_id')} WHERE e.id = :event_id",
         app_id=app_id,
         event_id=event_id,
     )
-    return found
 
 
 class EventInstallations:

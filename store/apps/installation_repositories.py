@@ -19,12 +19,11 @@ def covers(db: Connection, installation: Row, repo: Row) -> bool:
         return False
     if installation["every_repository"]:
         return True
-    found = db.value(
+    return db.exists(
         "SELECT 1 FROM installation_repository WHERE installation_id = :id AND repo_id = :repo_id",
         id=installation["id"],
         repo_id=repo["id"],
     )
-    return found is not None
 
 
 def covered_ids(db: Connection, installation: Row) -> set[int]:

@@ -14,14 +14,13 @@ USERS_ACCOUNTS = (
 
 def concerns(db: Connection, installation: Row, app_id: int, user_id: int) -> bool:
     """Return whether an installation is one of this app, on an account of the user."""
-    found = db.value(
+    return db.exists(
         "SELECT 1 FROM installation i WHERE i.id = :id AND i.app_id = :app_id"
         f" AND EXISTS (SELECT 1 FROM ({USERS_ACCOUNTS}) AS u WHERE u.id = i.account_id)",
         id=installation["id"],
         app_id=app_id,
         user_id=user_id,
     )
-    return found is not None
 
 
 def page(
@@ -50,7 +49,7 @@ def page(
 def count(db: Connection, app_id: int, own: OwnSelection) -> int:
     """Return how many installations `page` can return."""
     where, given = own.condition(db, "i.account_id")
-    total: int = db.value(
+    return db.number(
         "SELECT (SELECT count(*) FROM installation i WHERE i.app_id = :app_id"
         f" AND i.account_id = :user_id{where}) + (SELECT count(*) FROM membership m"
         " JOIN installation i ON i.app_id = :app_id AND i.account_id = m.organization_id"
@@ -59,4 +58,3 @@ def count(db: Connection, app_id: int, own: OwnSelection) -> int:
         user_id=own.account_id,
         **given,
     )
-    return total

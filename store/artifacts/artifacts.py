@@ -63,12 +63,11 @@ def attest(db: Connection, repo_id: int, digest: str) -> bool:
 
 def attestation(db: Connection, repo_id: int, digest: str) -> int | None:
     """Return the id of the attestation that a repository has built an artifact, or None."""
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT id FROM attestation WHERE repo_id = :repo_id AND digest = :digest",
         repo_id=repo_id,
         digest=digest,
     )
-    return found
 
 
 def sources(

@@ -70,11 +70,10 @@ def get(db: Connection, organization_id: int, job_id: int) -> Row | None:
 
 def next_due(db: Connection) -> int | None:
     """Return since when the first unfinished job has been waiting, or None."""
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT created_at FROM deployment_job WHERE ended_at IS NULL"
         " ORDER BY created_at, id LIMIT 1"
     )
-    return found
 
 
 def begin(db: Connection) -> Row | None:

@@ -44,7 +44,7 @@ def of(db: Connection, organization_id: int, account_id: int) -> Row | None:
 def breakdown(db: Connection, organization_id: int) -> Row:
     """Return how many seats there are of each kind in this billing cycle."""
     begins, _ = cycle(db.now)
-    row = db.one(
+    row = db.required(
         "SELECT count(*) AS total,"
         " coalesce(sum(CASE WHEN s.created_at >= :begins THEN 1 ELSE 0 END), 0)"
         " AS added_this_cycle,"
@@ -61,7 +61,6 @@ def breakdown(db: Connection, organization_id: int) -> Row:
         now=db.now,
         organization_id=organization_id,
     )
-    assert row is not None, "a count always has a row"
     return {**row, "inactive_this_cycle": row["total"] - row["active_this_cycle"]}
 
 
@@ -172,7 +171,7 @@ def cancel_teams(db: Connection, organization_id: int, team_ids: Collection[int]
 
 def _holders(db: Connection, organization_id: int, team_ids: Collection[int]) -> list[int]:
     """Return the teams' members, and the users whose seats name the teams."""
-    rows = db.tuples(
+    return db.column(
         "SELECT m.account_id FROM team_member m WHERE m.team_id IN"
         f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"
         " UNION SELECT s.account_id FROM assistant_seat s"
@@ -181,7 +180,6 @@ def _holders(db: Connection, organization_id: int, team_ids: Collection[int]) ->
         organization_id=organization_id,
         ids=json_array(team_ids),
     )
-    return [account_id for (account_id,) in rows]
 
 
 def _cancel(db: Connection, organization_id: int, locked: Mapping[int, Row]) -> list[Row]:

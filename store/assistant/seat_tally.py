@@ -14,14 +14,13 @@ SeatCounts = Counter[tuple[int, int]]
 
 def total(db: Connection, organization_id: int) -> int:
     """Return how many seats an organization has that have not ended."""
-    found: int = db.value(
+    return db.number(
         "SELECT CAST(coalesce(sum(seats), 0) AS BIGINT) FROM assistant_seat_tally"
         " WHERE organization_id = :organization_id AND (ends_at = :never OR ends_at > :now)",
         organization_id=organization_id,
         never=NEVER,
         now=db.now,
     )
-    return found
 
 
 def add(db: Connection, changes: SeatCounts) -> None:

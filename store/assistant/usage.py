@@ -103,8 +103,7 @@ def _refresh_seats(db: Connection, rows: Iterable[UsageRecord]) -> None:
 
 def last(db: Connection) -> int:
     """Return the newest row's id, or 0."""
-    newest: int = db.value("SELECT coalesce(max(id), 0) FROM usage")
-    return newest
+    return db.number("SELECT coalesce(max(id), 0) FROM usage")
 
 
 def drop(db: Connection, before: int, limit: int) -> int:

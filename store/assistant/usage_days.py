@@ -106,14 +106,13 @@ def windows(db: Connection) -> list[Row]:
 
 def within(db: Connection, enterprise_id: int, first: int, last: int) -> list[int]:
     """Return the ids of an enterprise's days from one to another."""
-    rows = db.tuples(
+    return db.column(
         "SELECT id FROM usage_day WHERE enterprise_id = :enterprise_id"
         " AND day >= :first AND day <= :last ORDER BY day",
         enterprise_id=enterprise_id,
         first=first,
         last=last,
     )
-    return [day_id for (day_id,) in rows]
 
 
 def of_iso(text: str) -> int:

@@ -93,7 +93,7 @@ def of_repositories(db: Connection, day_ids: Collection[int], after: int) -> Sum
 
 def _limit_page(db: Connection, of: SumSubject, day_ids: Collection[int], after: int) -> int | None:
     """Return the last user or repository of the step after `after`, or None."""
-    found: int | None = db.value(
+    return db.optional_number(
         f"SELECT min(x.upto) FROM (SELECT (SELECT u.{of.column} FROM usage u"
         f" WHERE u.day_id = w.id AND u.{of.column} > :after{_there(of)}"
         f" ORDER BY u.{of.column} LIMIT 1 OFFSET :many) AS upto"
@@ -102,7 +102,6 @@ def _limit_page(db: Connection, of: SumSubject, day_ids: Collection[int], after:
         after=after,
         many=max(1, PAGE // max(1, len(day_ids))),
     )
-    return found
 
 
 def _there(of: SumSubject) -> str:

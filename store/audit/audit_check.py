@@ -172,8 +172,7 @@ def record_pruning(db: Connection, chain: Chain) -> None:
 
 
 def _through(db: Connection) -> int:
-    found: int = db.value(f"SELECT {THROUGH}")
-    return found
+    return db.number(f"SELECT {THROUGH}")
 
 
 def drop(db: Connection, before: int, limit: int) -> int:

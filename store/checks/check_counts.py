@@ -61,11 +61,10 @@ def total(
     where = [" AND t.status = :status"] if status is not None else []
     where += [" AND t.latest = 1"] if only_latest else []
     given = {} if status is None else {"status": status}
-    found: int = db.value(
+    return db.number(
         f"SELECT CAST(coalesce(sum(t.runs), 0) AS BIGINT)"
         f" FROM {db.each('suites', id='integer')} AS w"
         f" JOIN check_tally t ON t.suite_id = w.id{''.join(where)}",
         suites=json_array(suite_ids),
         **given,
     )
-    return found

@@ -235,10 +235,9 @@ def count(db: Connection, suite_ids: Sequence[int], chosen: CheckRunFilter) -> i
             db, suite_ids, status=chosen.status, only_latest=chosen.only_latest
         )
     where, given = chosen.where()
-    total: int = db.value(
+    return db.number(
         f"SELECT count(*) FROM {db.each('suites', suite='integer')} AS w"
         f" JOIN check_run c ON c.suite_id = w.suite{where}",
         suites=json_array(suite_ids),
         **given,
     )
-    return total

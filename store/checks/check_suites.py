@@ -73,13 +73,12 @@ def of_commit(
     """Return the ids of a commit's suites: all, or an app's."""
     where = "" if app_number is None else " AND app_number = :app_number"
     given = {} if app_number is None else {"app_number": app_number}
-    rows = db.tuples(
+    return db.column(
         f"SELECT id FROM check_suite WHERE repo_id = :repo_id AND head_sha = :sha{where}",
         repo_id=repo_id,
         sha=sha,
         **given,
     )
-    return [suite_id for (suite_id,) in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,7 @@ def page(
 def count(db: Connection, repo_id: int, sha: str, chosen: SuiteFilter) -> int:
     """Return how many suites `page` can return."""
     where, given = _where(repo_id, sha, chosen)
-    total: int = db.value(f"SELECT count(*) FROM check_suite s WHERE {where}", **given)
-    return total
+    return db.number(f"SELECT count(*) FROM check_suite s WHERE {where}", **given)
 
 
 def _where(repo_id: int, sha: str, chosen: SuiteFilter) -> tuple[str, Row]:

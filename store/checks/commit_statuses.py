@@ -57,9 +57,7 @@ def create(
         **fields,
     }
     made = external_ids.insert_with_own_id(db, "commit_status", values, "id")
-    row = db.one(f"SELECT {COLUMNS} FROM commit_status s WHERE s.id = :id", id=made)
-    assert row is not None
-    return row
+    return db.required(f"SELECT {COLUMNS} FROM commit_status s WHERE s.id = :id", id=made)
 
 
 def _of_context(db: Connection, repo_id: int, sha: str, key: str) -> tuple[int, int]:

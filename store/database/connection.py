@@ -44,14 +44,29 @@ class Connection(Protocol):
     def one(self, sql: str, **parameters: Any) -> Row | None:
         """Return the first row, or None."""
 
+    def required(self, sql: str, **parameters: Any) -> Row:
+        """Return the first row, which there must be."""
+
     def all(self, sql: str, **parameters: Any) -> list[Row]:
         """Return all rows."""
 
     def tuples(self, sql: str, **parameters: Any) -> Sequence[tuple[Any, ...]]:
         """Return all rows as tuples. This is cheaper than `all`, for the delivery path."""
 
+    def column(self, sql: str, **parameters: Any) -> list[Any]:
+        """Return the first column of all rows."""
+
     def value(self, sql: str, **parameters: Any) -> Any:
         """Return the first column of the first row, or None."""
+
+    def number(self, sql: str, **parameters: Any) -> int:
+        """Return the number that the first row has, such as a count. There must be one."""
+
+    def optional_number(self, sql: str, **parameters: Any) -> int | None:
+        """Return the number that the first row has, or None."""
+
+    def exists(self, sql: str, **parameters: Any) -> bool:
+        """Return whether there is a row."""
 
     def execute(self, sql: str, **parameters: Any) -> int:
         """Execute a statement. Return how many rows it changed."""

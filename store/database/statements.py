@@ -73,6 +73,11 @@ class Statements(ABC):
         row = cursor.fetchone()
         return None if row is None else dict(zip(self.names(cursor), row, strict=True))
 
+    def required(self, sql: str, **parameters: Any) -> Row:
+        row = self.one(sql, **parameters)
+        assert row is not None, "the statement always has a row"
+        return row
+
     def all(self, sql: str, **parameters: Any) -> list[Row]:
         cursor = self.run(sql, parameters)
         names = self.names(cursor)
@@ -85,9 +90,23 @@ class Statements(ABC):
     def tuples(self, sql: str, **parameters: Any) -> Sequence[tuple[Any, ...]]:
         return self.run(sql, parameters).fetchall()
 
+    def column(self, sql: str, **parameters: Any) -> list[Any]:
+        return [row[0] for row in self.run(sql, parameters).fetchall()]
+
     def value(self, sql: str, **parameters: Any) -> Any:
         row = self.run(sql, parameters).fetchone()
         return None if row is None else row[0]
+
+    def number(self, sql: str, **parameters: Any) -> int:
+        found: int = self.value(sql, **parameters)
+        return found
+
+    def optional_number(self, sql: str, **parameters: Any) -> int | None:
+        found: int | None = self.value(sql, **parameters)
+        return found
+
+    def exists(self, sql: str, **parameters: Any) -> bool:
+        return self.run(sql, parameters).fetchone() is not None
 
     def execute(self, sql: str, **parameters: Any) -> int:
         return self.run(sql, parameters).rowcount

@@ -105,14 +105,13 @@ def count(db: Connection, wanted: AttemptFilter, before: int, most: int) -> int:
 def count_among(db: Connection, wanted: AttemptFilter, ids: Sequence[int]) -> int:
     """Return how many of these attempts match."""
     where, given = attempt_filter.conditions(db, wanted, within=False)
-    found: int = db.value(
+    return db.number(
         f"SELECT count(*) FROM {db.each('ids', wanted='integer')} AS w"
         " JOIN attempt a ON a.id = w.wanted JOIN event e ON e.id = a.event_id"
         f" LEFT JOIN hook h ON h.id = a.hook_id WHERE 1 = 1{where}",
         ids=json_array(ids),
         **given,
     )
-    return found
 
 
 def _of_many(

@@ -200,8 +200,7 @@ def enqueue(
 
 
 def _is_ordered(db: Connection, hook_id: int) -> bool:
-    found = db.value("SELECT 1 FROM hook_ordering WHERE hook_id = :id AND active = 1", id=hook_id)
-    return found is not None
+    return db.exists("SELECT 1 FROM hook_ordering WHERE hook_id = :id AND active = 1", id=hook_id)
 
 
 def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:

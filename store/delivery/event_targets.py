@@ -17,9 +17,8 @@ def concerns(db: Connection, event: Row, target: HookTarget) -> bool:
 
 
 def _owns(db: Connection, account_id: int, repo_id: int) -> bool:
-    found = db.value(
+    return db.exists(
         "SELECT 1 FROM repository WHERE id = :repo_id AND owner_id = :account_id",
         repo_id=repo_id,
         account_id=account_id,
     )
-    return found is not None

@@ -90,12 +90,11 @@ def _trace_columns(trace: TraceContext | None) -> tuple[str | None, str | None]:
 
 
 def _repeated(db: Connection, arrival: IncomingEvent) -> Receipt | Exception:
-    first = db.one(
+    first = db.required(
         "SELECT id, name, repo_id, digest FROM event WHERE guid = :guid AND scope = :scope",
         guid=arrival.guid,
         scope=arrival.scope,
     )
-    assert first is not None
     same = (arrival.name, arrival.digest)
     if (first["name"], bytes(first["digest"])) != same or not _same_place(first, arrival):
         return Conflict(f"delivery id {arrival.guid!r} was used for another event")

@@ -80,7 +80,7 @@ def _hooks(db: Connection, ahead: int) -> list[int]:
 
     The query steps from hook to hook through the index, and looks at the last delivery of each.
     """
-    rows = db.tuples(
+    return db.column(
         f"WITH RECURSIVE w (hook_id) AS (SELECT min(x.hook_id) FROM delivery x WHERE {WAITS}"
         f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {WAITS}"
         " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
@@ -88,7 +88,6 @@ def _hooks(db: Connection, ahead: int) -> list[int]:
         f" AND EXISTS (SELECT 1 FROM delivery x WHERE {DUE} AND x.due_at > :ahead)",
         ahead=ahead,
     )
-    return [row[0] for row in rows]
 
 
 def _make_due(db: Connection, hook_id: int, condition: str, ahead: int, limit: int) -> int:

@@ -159,14 +159,13 @@ def _without_row(db: Connection) -> list[int]:
 
     The query steps through the index from hook to hook.
     """
-    rows = db.tuples(
+    return db.column(
         f"WITH RECURSIVE w (hook_id) AS (SELECT min(x.hook_id) FROM delivery x WHERE {KEYED}"
         f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {KEYED}"
         " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
         " SELECT w.hook_id FROM w WHERE w.hook_id IS NOT NULL"
         " AND NOT EXISTS (SELECT 1 FROM hook h WHERE h.id = w.hook_id)"
     )
-    return [row[0] for row in rows]
 
 
 def _end(db: Connection, hook_id: int, now: int, limit: int) -> int:

@@ -14,14 +14,13 @@ LONGEST_ATTEMPT = 2 * MINUTE
 
 def acquire(db: Connection, holder: str, lifetime: int) -> int:
     """Create a lease for `holder` that expires after `lifetime` microseconds. Return its id."""
-    made: int = db.value(
+    return db.number(
         "INSERT INTO lease (holder, expires_at, seen_at) VALUES (:holder, :expires_at, :now)"
         " RETURNING id",
         holder=holder,
         now=db.now,
         expires_at=db.now + lifetime,
     )
-    return made
 
 
 def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
@@ -45,8 +44,7 @@ def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
 
 def live(db: Connection) -> int:
     """Return how many workers have a lease that has not expired."""
-    found: int = db.value("SELECT count(*) FROM lease WHERE expires_at > :now", now=db.now)
-    return found
+    return db.number("SELECT count(*) FROM lease WHERE expires_at > :now", now=db.now)
 
 
 def delivery_ids(db: Connection, lease_id: int) -> list[int]:

@@ -74,10 +74,7 @@ def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
 
 def count(db: Connection, repo_id: int) -> int:
     """Return how many secrets the repository has."""
-    found: int = db.value(
-        "SELECT count(*) FROM devenv_secret WHERE repo_id = :repo_id", repo_id=repo_id
-    )
-    return found
+    return db.number("SELECT count(*) FROM devenv_secret WHERE repo_id = :repo_id", repo_id=repo_id)
 
 
 def delete(db: Connection, row: Row) -> None:

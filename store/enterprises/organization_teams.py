@@ -51,8 +51,7 @@ def count(db: Connection, organization_id: int, viewer: Row, kind: str) -> int:
     """Return how many teams `page` can return."""
     found, given = _teams(organization_id, viewer, kind)
     counts = " + ".join(f"(SELECT count(*) {rows})" for _, rows in found)
-    total: int = db.value(f"SELECT {counts}", **given)
-    return total
+    return db.number(f"SELECT {counts}", **given)
 
 
 def find(db: Connection, organization_id: int, slug: str) -> Row | None:
@@ -157,10 +156,9 @@ def members(
 def count_members(db: Connection, organization_id: int, team: Row, role: str = "all") -> int:
     """Return how many members `members` can return."""
     given = {} if role == "all" else {"organization_id": organization_id}
-    total: int = db.value(
+    return db.number(
         f"SELECT count(*) FROM ({_members(team, role)}) AS f", team_id=team["id"], **given
     )
-    return total
 
 
 def _members(team: Row, role: str) -> str:

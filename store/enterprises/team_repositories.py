@@ -56,14 +56,13 @@ def count(db: Connection, repo: Row, viewer: Row) -> int:
 
 def _count_hidden(db: Connection, repo: Row, viewer: Row) -> int:
     """Return how many teams with access the viewer may not see. These are mostly few."""
-    total: int = db.value(
+    return db.number(
         "SELECT count(*) FROM team t JOIN team_repository g ON g.team_id = t.id"
         " AND g.repo_id = :repo_id WHERE t.organization_id = :organization_id"
         f" AND t.privacy = 'secret' AND NOT {organization_teams.IN_TEAM}",
         account_id=viewer["id"],
         **_given(repo),
     )
-    return total
 
 
 def _given(repo: Row) -> dict[str, Any]:
@@ -74,7 +73,6 @@ def count_of(db: Connection, team: Row) -> int:
     """Return to how many repositories a team has access. Teams of enterprises have none."""
     if team["enterprise_id"] is not None:
         return 0
-    total: int = db.value(
+    return db.number(
         "SELECT count(*) FROM team_repository WHERE team_id = :team_id", team_id=team["id"]
     )
-    return total

@@ -108,8 +108,7 @@ def _events(row: Row) -> list[str]:
 
 
 def _chosen(db: Connection, installation_id: int) -> list[int]:
-    rows = db.tuples(
+    return db.column(
         "SELECT repo_id FROM installation_repository WHERE installation_id = :id ORDER BY repo_id",
         id=installation_id,
     )
-    return [repo_id for (repo_id,) in rows]

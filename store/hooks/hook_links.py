@@ -29,7 +29,7 @@ def create(db: Connection, hook_id: int, note: str, made_by: str, lasting: int) 
     if len(list_active(db, hook_id)) >= MOST:
         raise Invalid(f"a hook has at most {MOST} links; revoke one first")
     value = secrets.token_urlsafe(32)
-    row = db.one(
+    row = db.required(
         "INSERT INTO hook_link (hook_id, hash, note, made_by, created_at, expires_at)"
         f" VALUES (:hook_id, :hash, :note, :made_by, :now, :expires_at) RETURNING {COLUMNS}",
         hook_id=hook_id,
@@ -39,7 +39,6 @@ def create(db: Connection, hook_id: int, note: str, made_by: str, lasting: int) 
         now=db.now,
         expires_at=db.now + lasting,
     )
-    assert row is not None
     return value, row
 
 

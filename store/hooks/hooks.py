@@ -75,7 +75,7 @@ def create(
     chosen = hook_subscriptions.check_events(events, target.kind)
     _refuse_duplicate(db, target, url, content_type, chosen, but=0)
     hook_limit.check(db, target, chosen, most)
-    row = db.one(
+    row = db.required(
         f"INSERT INTO hook ({TARGETS}, url, content_type, secret, insecure_ssl, active,"
         " events, options, option_secrets, certificate_ends_at, handshake, handshake_rate, filter,"
         " pull, oauth_app_id, created_at, updated_at)"
@@ -94,7 +94,6 @@ def create(
         oauth_app_id=oauth_app_id,
         now=db.now,
     )
-    assert row is not None
     return _synced(db, decode_row(row))
 
 
@@ -258,7 +257,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     # A hook that was paused because it could not be used goes on with other options.
     mended = hook["pause_reason"] is not None and "options" in changes
     revived = (wanted["active"] and not hook["active"]) or mended
-    row = db.one(
+    row = db.required(
         "UPDATE hook SET url = :url, content_type = :content_type, secret = :secret,"
         " previous_secret = :previous_secret, previous_until = :previous_until,"
         " secret_taken = CASE WHEN previous_secret = :previous_secret THEN secret_taken ELSE 0 END,"
@@ -284,7 +283,6 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         pause_reason=None if mended else hook["pause_reason"],
         now=db.now,
     )
-    assert row is not None
     notify_changed(db, hook["id"])
     return _synced(db, decode_row(row))
 

@@ -41,8 +41,7 @@ def put_authors(db: Connection, repo_id: int, found: Sequence[Author]) -> None:
 
 def digests(db: Connection, repo_id: int) -> list[str]:
     """Return the digests of all authors."""
-    rows = db.tuples("SELECT digest FROM import_author WHERE repo_id = :repo_id", repo_id=repo_id)
-    return [digest for (digest,) in rows]
+    return db.column("SELECT digest FROM import_author WHERE repo_id = :repo_id", repo_id=repo_id)
 
 
 def remove_authors(db: Connection, repo_id: int, gone: Sequence[str]) -> None:

@@ -19,10 +19,9 @@ TOLD = ("commit_count", "authors_count", "import_percent", "push_percent", "stat
 
 def next_due(db: Connection) -> int | None:
     """Return since when the first import has been due, or None."""
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT due_at FROM source_import WHERE due_at IS NOT NULL ORDER BY due_at, repo_id LIMIT 1"
     )
-    return found
 
 
 def is_due(db: Connection, but: Collection[int]) -> bool:
@@ -59,13 +58,12 @@ def release(db: Connection, row: Row) -> bool:
 
 
 def _first_due(db: Connection, but: Collection[int]) -> int | None:
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT repo_id FROM source_import WHERE due_at IS NOT NULL AND repo_id NOT IN"
         f" (SELECT i.id FROM {db.each('but', id='integer')} AS i)"
         " ORDER BY due_at, repo_id LIMIT 1",
         but=json_array(but),
     )
-    return found
 
 
 def rounds(db: Connection) -> dict[int, int]:

@@ -40,10 +40,9 @@ class IssueChange:
 
 def lock(db: Connection, issue: Row) -> Row:
     """Lock an issue until the transaction ends. Return it as it is then."""
+    # An issue is deleted with its repository only.
     columns = f"SELECT {issues.COLUMNS} FROM issue"
-    row = db.one(f"{columns} WHERE id = :id{db.for_update}", id=issue["id"])
-    assert row is not None, "an issue is deleted with its repository only"
-    return row
+    return db.required(f"{columns} WHERE id = :id{db.for_update}", id=issue["id"])
 
 
 def touch(

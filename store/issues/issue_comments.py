@@ -81,11 +81,10 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def _is_there(db: Connection, issue_id: int) -> bool:
-    found = db.value(
+    return db.exists(
         "SELECT 1 FROM issue WHERE id = :id AND deleted_at IS NULL AND moved_to IS NULL",
         id=issue_id,
     )
-    return found is not None
 
 
 def page(

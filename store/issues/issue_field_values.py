@@ -155,12 +155,11 @@ def _chosen(db: Connection, value_ids: Iterable[int]) -> dict[int, list[Row]]:
 
 def count(db: Connection, issue_id: int, *, members: bool) -> int:
     """Return how many values of an issue may be seen."""
-    total: int = db.value(
+    return db.number(
         "SELECT count(*) FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
         f" WHERE v.issue_id = :issue_id{_seen(members)}",
         issue_id=issue_id,
     )
-    return total
 
 
 def get(db: Connection, issue_id: int, field_id: int) -> Row | None:

@@ -121,12 +121,11 @@ def _again(db: Connection, field_id: int) -> Row:
 
 
 def _named_so(db: Connection, organization_id: int, key: str) -> int | None:
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT id FROM issue_field WHERE organization_id = :organization_id AND name_key = :key",
         organization_id=organization_id,
         key=key,
     )
-    return found
 
 
 def _taken(name: str) -> Invalid:

@@ -107,13 +107,12 @@ def _present(db: Connection, repo: Row, numbers: Iterable[int]) -> dict[int, Row
 
 
 def _known(db: Connection, issue: Row, source: Row) -> bool:
-    found = db.value(
+    return db.exists(
         "SELECT 1 FROM issue_event WHERE subject_id = :source AND kind = 'cross-referenced'"
         " AND issue_id = :issue_id",
         source=source["id"],
         issue_id=issue["id"],
     )
-    return found is not None
 
 
 def referenced(db: Connection, repo: Row, commits: Iterable[IssueEventData]) -> None:

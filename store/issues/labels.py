@@ -194,8 +194,7 @@ def page_on_issue(db: Connection, issue: Row, *, total: int, limit: int, offset:
 
 def count_on_issue(db: Connection, issue_id: int) -> int:
     """Return how many labels are on an issue."""
-    total: int = db.value(f"SELECT count(*) FROM ({ON_ISSUE}) AS f", issue_id=issue_id)
-    return total
+    return db.number(f"SELECT count(*) FROM ({ON_ISSUE}) AS f", issue_id=issue_id)
 
 
 def list_all(db: Connection, repo_id: int) -> list[Row]:

@@ -59,13 +59,12 @@ def last_end(db: Connection) -> int | None:
     Some jobs run every few seconds. A time that is far ahead was written by a clock that was fast.
     It is ignored.
     """
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT max(ended) FROM (SELECT ended_at AS ended FROM job WHERE ended_at IS NOT NULL"
         " UNION ALL SELECT discounted_at FROM job WHERE discounted_at > 0) AS w"
         " WHERE ended <= :ahead",
         ahead=db.now + HOUR,
     )
-    return found
 
 
 def record_discount(db: Connection) -> None:

@@ -37,8 +37,7 @@ def add(db: Connection, opened: Iterable[Row], window: int) -> None:
 
 def next_due(db: Connection) -> int | None:
     """Return when the next mail has to be made, or None."""
-    found: int | None = db.value(f"SELECT min(n.due_at) FROM mail_notice n WHERE {_WAITING}")
-    return found
+    return db.optional_number(f"SELECT min(n.due_at) FROM mail_notice n WHERE {_WAITING}")
 
 
 def make_mails(db: Connection, limits: MailLimits) -> bool:
@@ -179,8 +178,7 @@ def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
 
 def count(db: Connection, mail_id: int) -> int:
     """Return how many alerts a mail is about."""
-    found: int = db.value("SELECT count(*) FROM mail_notice WHERE mail_id = :id", id=mail_id)
-    return found
+    return db.number("SELECT count(*) FROM mail_notice WHERE mail_id = :id", id=mail_id)
 
 
 def list_mails(

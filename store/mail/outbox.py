@@ -31,7 +31,7 @@ OVERDUE = "no worker could send it for a day"
 
 def add(db: Connection, kind: str, address: str, account_id: int | None = None) -> int:
     """Add a mail, which is due at once. Return its id."""
-    row = db.one(
+    row = db.required(
         "INSERT INTO mail (kind, account_id, address, guid, created_at, due_at)"
         " VALUES (:kind, :account_id, :address, :guid, :now, :now) RETURNING id",
         kind=kind,
@@ -40,7 +40,6 @@ def add(db: Connection, kind: str, address: str, account_id: int | None = None) 
         guid=uuid7.new(),
         now=db.now,
     )
-    assert row is not None
     return int(row["id"])
 
 
@@ -70,8 +69,7 @@ def _free_at(db: Connection, limit: int, where: str = "", **given: int) -> int:
 
 def next_due(db: Connection) -> int | None:
     """Return when the next mail is due, or None."""
-    found: int | None = db.value("SELECT min(due_at) FROM mail WHERE due_at IS NOT NULL")
-    return found
+    return db.optional_number("SELECT min(due_at) FROM mail WHERE due_at IS NOT NULL")
 
 
 def list_due(db: Connection, limit: int) -> list[Row]:
@@ -208,13 +206,12 @@ def count(db: Connection, times: TimeRange) -> Matches:
 
 def count_unsent(db: Connection, since: int) -> int:
     """Return how many mails failed since a time, or wait after an attempt that failed."""
-    found: int = db.value(
+    return db.number(
         "SELECT (SELECT count(*) FROM mail WHERE ended_at > :since AND outcome = :failed)"
         " + (SELECT count(*) FROM mail WHERE due_at IS NOT NULL AND error IS NOT NULL)",
         since=since,
         failed=FAILED,
     )
-    return found
 
 
 def drop(db: Connection, before: int, limit: int) -> int:

@@ -33,7 +33,7 @@ def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
             f" ORDER BY x.due_at LIMIT {MOST}) AS c)"
         )
 
-    row = db.one(
+    row = db.required(
         "SELECT sum(g.many) AS many, sum(g.due) AS due, sum(g.late) AS late, min(g.first) AS first"
         f" FROM (SELECT {counted('')} AS many, {counted(' AND x.due_at <= :now')} AS due,"
         f" {counted(' AND x.due_at <= :late')} AS late,"
@@ -45,7 +45,6 @@ def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
         now=db.now,
         late=db.now - LATE,
     )
-    assert row is not None
     many, due, late = (int(row[name] or 0) for name in ("many", "due", "late"))
     oldest = row["first"] if row["first"] is not None and row["first"] <= db.now else None
     return Backlog(due, late, many - due, oldest)

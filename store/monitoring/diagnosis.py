@@ -31,8 +31,7 @@ def undecryptable_secrets(db: Connection) -> dict[str, tuple[int, int]]:
 
 def newest_event_at(db: Connection) -> int | None:
     """Return when the last event was received, or None."""
-    found: int | None = db.value("SELECT received_at FROM event ORDER BY id DESC LIMIT 1")
-    return found
+    return db.optional_number("SELECT received_at FROM event ORDER BY id DESC LIMIT 1")
 
 
 def callbacks(db: Connection, limit: int) -> list[tuple[int, str]]:

@@ -22,7 +22,7 @@ def repositories(db: Connection, part: str, among: Sequence[int] | None) -> list
     if among is not None:
         source = f"{db.each('repos', wanted='integer')} AS w JOIN repository r ON r.id = w.wanted"
         given = {"repos": json_array(among)}
-    found = db.tuples(
+    return db.column(
         f"SELECT r.id FROM {source} JOIN account o ON o.id = r.owner_id"
         " WHERE lower(o.login || '/' || r.name) LIKE :part ESCAPE '!' ORDER BY r.id DESC"
         " LIMIT :most",
@@ -30,7 +30,6 @@ def repositories(db: Connection, part: str, among: Sequence[int] | None) -> list
         most=MOST_REPOSITORIES,
         **given,
     )
-    return [number for (number,) in found]
 
 
 def hooks(

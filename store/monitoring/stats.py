@@ -150,7 +150,7 @@ def _oldest_free(db: Connection) -> int | None:
 
 
 def _oldest_held(db: Connection) -> int | None:
-    found: int | None = db.value(
+    return db.optional_number(
         "WITH RECURSIVE w (lease_id) AS ("
         " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id > 0"
         " UNION ALL SELECT (SELECT min(x.lease_id) FROM delivery x"
@@ -158,7 +158,6 @@ def _oldest_held(db: Connection) -> int | None:
         " SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x"
         " WHERE x.lease_id = w.lease_id) AS due_at FROM w WHERE w.lease_id IS NOT NULL) AS f"
     )
-    return found
 
 
 def count_waiting(db: Connection) -> tuple[int, int, int]:

@@ -8,12 +8,10 @@ def count(db: Connection) -> Row:
 
     Hooks are counted as `hooks_active`, `hooks_failing`, `hooks_disabled` and `hooks_paused`.
     """
-    row = db.one(
+    return db.required(
         "SELECT (SELECT count(*) FROM account) AS accounts,"
         " (SELECT count(*) FROM repository) AS repositories,"
         " count(CASE WHEN active = 1 THEN 1 END) AS hooks_active,"
         " count(failing_since) AS hooks_failing, count(disabled_reason) AS hooks_disabled,"
         " count(paused_at) AS hooks_paused FROM hook WHERE deleted_at IS NULL"
     )
-    assert row is not None
-    return row

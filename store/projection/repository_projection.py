@@ -109,9 +109,7 @@ def _make(db: Connection, given: dict[str, Any], owner: str, name: str) -> Row |
 
 
 def _row(db: Connection, repo_id: int) -> Row:
-    row = db.one(f"SELECT {COLUMNS} FROM repository WHERE id = :id", id=repo_id)
-    assert row is not None
-    return row
+    return db.required(f"SELECT {COLUMNS} FROM repository WHERE id = :id", id=repo_id)
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:

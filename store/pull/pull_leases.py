@@ -40,31 +40,28 @@ def due(db: Connection, hook_id: int, limit: int) -> list[Row]:
 
 def next_due(db: Connection, hook_id: int) -> int | None:
     """Return when the hook's next delivery that is not leased is due, or None."""
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT min(d.due_at) FROM delivery d"
         f" WHERE d.hook_id = :hook_id AND d.state = {WAITING} AND d.lease_id IS NULL",
         hook_id=hook_id,
     )
-    return found
 
 
 def next_expiry_of(db: Connection, hook_id: int) -> int | None:
     """Return when the hook's next open lease expires, which may be in the past, or None."""
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT min(l.expires_at) FROM pull_lease l"
         " WHERE l.hook_id = :hook_id AND l.ended_at IS NULL",
         hook_id=hook_id,
     )
-    return found
 
 
 def held(db: Connection, hook_id: int) -> int:
     """Return how many deliveries of the hook are leased."""
-    found: int = db.value(
+    return db.number(
         "SELECT count(*) FROM pull_lease WHERE hook_id = :hook_id AND ended_at IS NULL",
         hook_id=hook_id,
     )
-    return found
 
 
 def acquire(
@@ -144,25 +141,23 @@ class StaleLeases(Conflict):
 
 def expired(db: Connection, hook_id: int, limit: int) -> list[int]:
     """Return the hook's open leases that have expired, locked until the transaction ends."""
-    rows = db.tuples(
+    return db.column(
         "SELECT id FROM pull_lease WHERE hook_id = :hook_id AND ended_at IS NULL"
         f" AND expires_at <= :now ORDER BY id LIMIT :limit{db.skip_locked}",
         hook_id=hook_id,
         now=db.now,
         limit=limit,
     )
-    return [row[0] for row in rows]
 
 
 def hooks_with_expired(db: Connection, limit: int) -> list[int]:
     """Return hooks that have open leases that have expired."""
-    rows = db.tuples(
+    return db.column(
         "SELECT DISTINCT f.hook_id FROM (SELECT hook_id FROM pull_lease WHERE ended_at IS NULL"
         " AND expires_at <= :now ORDER BY expires_at LIMIT :limit) AS f ORDER BY f.hook_id",
         now=db.now,
         limit=limit,
     )
-    return [row[0] for row in rows]
 
 
 def leased(db: Connection, lease_ids: Iterable[int]) -> list[Row]:
@@ -199,10 +194,9 @@ def extend(db: Connection, lease_ids: Iterable[int], expires_at: int) -> None:
 
 def next_expiry(db: Connection) -> int | None:
     """Return when the next open lease expires, which may be in the past, or None."""
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT expires_at FROM pull_lease WHERE ended_at IS NULL ORDER BY expires_at LIMIT 1"
     )
-    return found
 
 
 def drop_ended(db: Connection, before: int, limit: int) -> int:

@@ -61,13 +61,11 @@ def parts(db: Connection, account: Row) -> dict[str, int]:
 
 
 def _count(db: Connection, source: str, account_id: int) -> int:
-    counted: int = db.value(f"SELECT count(*) FROM {source}", id=account_id)
-    return counted
+    return db.number(f"SELECT count(*) FROM {source}", id=account_id)
 
 
 def _repository_ids(db: Connection, account_id: int) -> list[int]:
-    rows = db.tuples("SELECT id FROM repository WHERE owner_id = :id ORDER BY id", id=account_id)
-    return [row[0] for row in rows]
+    return db.column("SELECT id FROM repository WHERE owner_id = :id ORDER BY id", id=account_id)
 
 
 def check(db: Connection, account: Row) -> None:

@@ -32,11 +32,10 @@ def of_table(event: str, table: str, columns: str) -> ExpiringKind:
     """
 
     def next_due(db: Connection) -> int | None:
-        ends: int | None = db.value(
+        return db.optional_number(
             f"SELECT expires_at FROM {table} WHERE expires_at IS NOT NULL"
             " ORDER BY expires_at LIMIT 1"
         )
-        return ends
 
     def expire(db: Connection, limit: int) -> Sequence[Row]:
         chosen = (

@@ -79,7 +79,7 @@ def create(
     """
     if scheduled and (row := _by_schedule(db, wanted)) is not None:
         return row
-    row = db.one(
+    row = db.required(
         "INSERT INTO republishing"
         " (topic, owner, repo, event, since, rate, scheduled, total, created_at) VALUES"
         " (:topic, :owner, :repo, :event, :since, :rate, :scheduled, :total, :now)"
@@ -94,7 +94,6 @@ def create(
         total=total,
         now=db.now,
     )
-    assert row is not None, "it has just been created"
     jobs.notify_worker(db)
     return row
 

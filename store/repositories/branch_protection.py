@@ -10,11 +10,10 @@ from store.database.connection import Connection, Row
 
 def patterns(db: Connection, repo_id: int) -> list[str]:
     """Return a repository's patterns, in their order."""
-    rows = db.tuples(
+    return db.column(
         "SELECT pattern FROM protected_branch WHERE repo_id = :repo_id ORDER BY pattern",
         repo_id=repo_id,
     )
-    return [pattern for (pattern,) in rows]
 
 
 def put(db: Connection, repo_id: int, pattern: str) -> bool:

@@ -114,13 +114,12 @@ def excludes(db: Connection, repo: Row, account_id: int) -> Row | None:
 
 def _contributed(db: Connection, repo: Row, account_id: int) -> bool:
     """Return whether the repository has merged a pull request of this account."""
-    found = db.value(
+    return db.exists(
         "SELECT 1 FROM issue i JOIN pull p ON p.issue_id = i.id WHERE i.repo_id = :repo_id"
         " AND i.author_id = :account_id AND i.is_pull = 1 AND p.merged_at IS NOT NULL LIMIT 1",
         repo_id=repo["id"],
         account_id=account_id,
     )
-    return found is not None
 
 
 def limit_account(
@@ -173,7 +172,7 @@ def _check_owner(db: Connection, repo: Row) -> None:
 def _begin(
     db: Connection, account_id: int | None, repo_id: int | None, allowed: str, ends: int
 ) -> Row:
-    row = db.one(
+    row = db.required(
         "INSERT INTO interaction_limit (account_id, repo_id, allowed, created_at, expires_at)"
         f" VALUES (:account_id, :repo_id, :allowed, :now, :ends) RETURNING {COLUMNS}",
         account_id=account_id,
@@ -182,7 +181,6 @@ def _begin(
         now=db.now,
         ends=ends,
     )
-    assert row is not None
     jobs.notify_worker(db)
     return row
 

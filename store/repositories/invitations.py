@@ -122,7 +122,7 @@ def invite(
         return renewed, False
     if counted:
         _count_in(db, repo_id)
-    row = db.one(
+    row = db.required(
         "INSERT INTO repository_invitation (repo_id, invitee_id, inviter_id, role, created_at,"
         " expires_at) VALUES (:repo_id, :invitee_id, :inviter_id, :role, :now, :ends)"
         f" RETURNING {COLUMNS}",
@@ -133,7 +133,6 @@ def invite(
         now=db.now,
         ends=ends,
     )
-    assert row is not None
     jobs.notify_worker(db)
     return row, True
 

@@ -65,24 +65,22 @@ def reached(db: Connection, repo: Row, account_id: int) -> tuple[str, int] | Non
 
 
 def _is_exempt(db: Connection, repo_id: int, account_id: int) -> bool:
-    found = db.value(
+    return db.exists(
         "SELECT 1 FROM cap_bypass WHERE repo_id = :repo_id AND account_id = :account_id",
         repo_id=repo_id,
         account_id=account_id,
     )
-    return found is not None
 
 
 def _open(db: Connection, whose: str, key: int, account_id: int) -> int:
     column = {"repository": "r.id", "organization": "r.owner_id"}[whose]
-    total: int = db.value(
+    return db.number(
         "SELECT count(*) FROM issue i JOIN repository r ON r.id = i.repo_id"
         f" WHERE {column} = :key AND r.private = 0 AND i.author_id = :account_id"
         " AND i.is_pull = 1 AND i.state = 'open' AND i.deleted_at IS NULL AND i.moved_to IS NULL",
         key=key,
         account_id=account_id,
     )
-    return total
 
 
 def bypassing(db: Connection, repo_id: int) -> list[Row]:

@@ -206,8 +206,7 @@ def page(
 def count(db: Connection, repo_id: int, prefix: str) -> int:
     """Return how many refs `page` can return."""
     where, given = _beginning(repo_id, prefix)
-    total: int = db.value(f"SELECT count(*) FROM ref WHERE {where}", **given)
-    return total
+    return db.number(f"SELECT count(*) FROM ref WHERE {where}", **given)
 
 
 def _beginning(repo_id: int, prefix: str) -> tuple[str, Row]:

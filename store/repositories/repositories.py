@@ -282,7 +282,7 @@ def find_visible_by_id(db: Connection, owner: Row, account: Row, ids: Iterable[i
 def _seen(
     db: Connection, owner: Row, account: Row, named: str, wanted: Iterable[int | str]
 ) -> list[int]:
-    rows = db.tuples(
+    return db.column(
         f"SELECT r.id FROM {named} AND r.owner_id = :owner_id"
         f" WHERE :site_admin = 1 OR {visible_repositories(':account_id')} ORDER BY r.id",
         wanted=json_array(wanted),
@@ -290,7 +290,6 @@ def _seen(
         site_admin=account["site_admin"],
         account_id=account["id"],
     )
-    return [number for (number,) in rows]
 
 
 def at_least(role: str | None, wanted: str) -> bool:

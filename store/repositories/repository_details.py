@@ -40,7 +40,7 @@ def owned(db: Connection, owner_id: int) -> Row:
 
     They are `public`, `private`, `size` in kB, and `collaborators` of the private ones.
     """
-    row = db.one(
+    row = db.required(
         "SELECT coalesce(sum(1 - r.private), 0) AS public, coalesce(sum(r.private), 0) AS private,"
         " coalesce(sum(r.size), 0) AS size, (SELECT count(DISTINCT c.account_id)"
         " FROM collaborator c JOIN repository p ON p.id = c.repo_id"
@@ -48,5 +48,4 @@ def owned(db: Connection, owner_id: int) -> Row:
         " FROM repository r WHERE r.owner_id = :owner_id",
         owner_id=owner_id,
     )
-    assert row is not None
     return {name: int(value) for name, value in row.items()}

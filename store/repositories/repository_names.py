@@ -130,5 +130,4 @@ def is_renamed(db: Connection, repo: Row, reported: ReportedRepository) -> bool:
 
 
 def _former_names(db: Connection, repo_id: int) -> list[str]:
-    rows = db.tuples("SELECT name_key FROM repository_name WHERE repo_id = :id", id=repo_id)
-    return [name for (name,) in rows]
+    return db.column("SELECT name_key FROM repository_name WHERE repo_id = :id", id=repo_id)

@@ -61,8 +61,7 @@ def parts(db: Connection, repo_id: int) -> dict[str, int]:
 
 
 def _count(db: Connection, source: str, repo_id: int) -> int:
-    counted: int = db.value(f"SELECT count(*) FROM {source}", id=repo_id)
-    return counted
+    return db.number(f"SELECT count(*) FROM {source}", id=repo_id)
 
 
 def remove(db: Connection, repo: Row) -> None:

@@ -140,12 +140,11 @@ def find_without_attempts(db: Connection, limit: int) -> list[int]:
     oldest = db.value("SELECT min(id) FROM attempt")
     if oldest is None:
         return find(db, limit)
-    rows = db.tuples(
+    return db.column(
         "SELECT portion FROM text_portion WHERE portion < :end ORDER BY portion LIMIT :limit",
         end=oldest // WIDTH,
         limit=limit,
     )
-    return [number for (number,) in rows]
 
 
 def find(db: Connection, limit: int) -> list[int]:

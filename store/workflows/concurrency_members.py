@@ -54,12 +54,11 @@ def group(db: Connection, repo_id: int, name: str) -> int:
 
 
 def _group(db: Connection, repo_id: int, key: bytes) -> int | None:
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT id FROM concurrency_group WHERE repo_id = :repo_id AND name_key = :key",
         repo_id=repo_id,
         key=key,
     )
-    return found
 
 
 def use(db: Connection, run: Row, name: str) -> int:

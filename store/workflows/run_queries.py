@@ -39,8 +39,7 @@ def page(db: Connection, repo_id: int, chosen: RunFilter, *, limit: int, offset:
 def count(db: Connection, repo_id: int, chosen: RunFilter) -> int:
     """Return how many runs there are."""
     where, given = _where(repo_id, chosen)
-    total: int = db.value(f"SELECT count(*) FROM workflow_run w WHERE {where}", **given)
-    return total
+    return db.number(f"SELECT count(*) FROM workflow_run w WHERE {where}", **given)
 
 
 def _where(repo_id: int, chosen: RunFilter) -> tuple[str, Row]:

@@ -155,7 +155,7 @@ def _in_repositories(db: Connection, wanted: EventFilter, hook_ids: Sequence[int
 
 
 def _of_others(db: Connection, ids: list[int], owner_ids: Sequence[int]) -> list[int]:
-    rows = db.tuples(
+    return db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w JOIN event e ON e.id = w.id"
         " LEFT JOIN repository r ON r.id = e.repo_id"
         " WHERE (e.repo_id = 0 OR r.id IS NOT NULL) AND COALESCE(r.owner_id, e.org_id) NOT IN"
@@ -163,18 +163,16 @@ def _of_others(db: Connection, ids: list[int], owner_ids: Sequence[int]) -> list
         ids=json_array(ids),
         hidden=json_array(owner_ids),
     )
-    return [row[0] for row in rows]
 
 
 def _to_hooks(db: Connection, ids: list[int], hook_ids: Sequence[int]) -> list[int]:
-    rows = db.tuples(
+    return db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE EXISTS"
         " (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.hook_id IN"
         f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS s)) ORDER BY w.id DESC",
         ids=json_array(ids),
         hooks=json_array(hook_ids),
     )
-    return [row[0] for row in rows]
 
 
 def _of_all(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int], int]:
@@ -226,13 +224,12 @@ def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], in
 
 def _matching(db: Connection, ids: list[int], pattern: EventPattern) -> list[int]:
     where, given = pattern.condition("e")
-    rows = db.tuples(
+    return db.column(
         f"SELECT e.id FROM {db.each('ids', id='integer')} AS w JOIN event e ON e.id = w.id"
         f" WHERE {where} ORDER BY e.id DESC",
         ids=json_array(ids),
         **given,
     )
-    return [row[0] for row in rows]
 
 
 def _above(rows: Sequence[tuple[Any, ...]], each: int, floor: int) -> tuple[list[int], int]:
@@ -248,11 +245,10 @@ def _above(rows: Sequence[tuple[Any, ...]], each: int, floor: int) -> tuple[list
 
 def _unwanted(db: Connection, ids: list[int], org_ids: Sequence[int] | None) -> list[int]:
     counted, given = event_queries.visible(db, org_ids)
-    rows = db.tuples(
+    return db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE NOT EXISTS"
         f" (SELECT 1 {event_queries.TO_HOOKS} WHERE d.event_id = w.id AND d.redelivery = 0"
         f" AND {counted}) ORDER BY w.id DESC",
         ids=json_array(ids),
         **given,
     )
-    return [row[0] for row in rows]

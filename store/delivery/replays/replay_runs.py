@@ -67,7 +67,7 @@ def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
     _check_open(db, asked_by)
     after, until = replay_selection.id_range(db, chosen)
     many, behind = replay_selection.count(db, chosen, after, until)
-    row = db.one(
+    row = db.required(
         "INSERT INTO replaying (since, until, repo_id, hook_id, hook_ids, event, failed, first_id,"
         " last_id, after_id, total, asked_by, created_at) VALUES (:since, :until, :repo_id,"
         " :hook_id, :hook_ids, :event, :failed, :after, :last, :after, :total, :asked_by, :now)"
@@ -83,7 +83,6 @@ def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
         asked_by=asked_by,
         now=db.now,
     )
-    assert row is not None, "it has just been created"
     jobs.notify_worker(db)
     return row
 
@@ -163,7 +162,7 @@ def run_step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
     made, after = replay_deliveries.create(
         db, selection_of(run), run["after_id"], run["last_id"], limit
     )
-    row = db.one(
+    row = db.required(
         "UPDATE replaying SET made = made + :made, after_id = :after, ended_at = :ended_at,"
         f" outcome = :outcome WHERE id = :id RETURNING {COLUMNS}",
         made=made,
@@ -172,7 +171,6 @@ def run_step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
         outcome=None if after else "done",
         id=run["id"],
     )
-    assert row is not None, "it has just moved"
     return row, made
 
 

@@ -232,13 +232,12 @@ def find_ended(db: Connection) -> tuple[list[int], list[int]]:
 
 
 def _list_expired(db: Connection) -> list[int]:
-    rows = db.tuples(
+    return db.column(
         "SELECT id FROM websub WHERE ended_at IS NULL AND lease_ends_at <= :now"
         " ORDER BY lease_ends_at, id LIMIT :most",
         now=db.now,
         most=MOST,
     )
-    return [row[0] for row in rows]
 
 
 def end_found(db: Connection, over: Sequence[int], hidden: Sequence[int]) -> None:

@@ -126,14 +126,13 @@ def _last(
         "SELECT x.id FROM event x WHERE x.repo_id = :repo_id AND x.name = w.name"
         f" AND x.id <= :until{condition} ORDER BY x.id DESC LIMIT {MANY}"
     )
-    ids = db.tuples(
+    return db.column(
         f"SELECT e.id FROM {db.each('names', name='text')} AS w {db.lateral('event', 'e', last)}"
         f" ORDER BY e.id DESC LIMIT {MANY}",
         names=json_array(sorted(names)),
         repo_id=topic.repo_id,
         until=until,
     )
-    return [row[0] for row in ids]
 
 
 def _entry(topic: Topic, row: Row) -> FeedEntry:

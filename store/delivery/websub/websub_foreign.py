@@ -65,11 +65,10 @@ def mark_changed(db: Connection, topic: Topic) -> bool:
 
 def next_due(db: Connection) -> int | None:
     """Return the time at which the next topic is to be fetched, or None."""
-    found: int | None = db.value(
+    return db.optional_number(
         "SELECT min(CASE WHEN taken_until > due_at THEN taken_until ELSE due_at END)"
         " FROM websub_topic WHERE due_at IS NOT NULL"
     )
-    return found
 
 
 def claim(db: Connection, limit: int) -> list[Row]:
@@ -147,13 +146,12 @@ def distribute(db: Connection, topic: Row, content: TopicContent) -> int:
 
 
 def _followers(db: Connection, key: str) -> list[int]:
-    rows = db.tuples(
+    return db.column(
         "SELECT id FROM websub WHERE repo_id = 0 AND topic_key = :key AND ended_at IS NULL"
         " AND lease_ends_at > :now",
         key=key,
         now=db.now,
     )
-    return [row[0] for row in rows]
 
 
 def _up_to_date(db: Connection, topic: Row) -> set[int]:

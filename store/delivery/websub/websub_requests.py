@@ -122,8 +122,7 @@ def _refuse_crowd(db: Connection, wish: WebSubRequest, most: int) -> None:
 
 def any_due(db: Connection) -> bool:
     """Return whether a request is due and no worker holds it."""
-    found = db.value(f"SELECT 1 FROM websub_request WHERE {DUE} LIMIT 1", now=db.now)
-    return found is not None
+    return db.exists(f"SELECT 1 FROM websub_request WHERE {DUE} LIMIT 1", now=db.now)
 
 
 def claim(db: Connection, limit: int) -> list[Row]:
