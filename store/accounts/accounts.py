@@ -57,7 +57,6 @@ def create(
         email=email,
         site_admin=int(site_admin),
         password_hash=None if password is None else hash_password(password),
-        now=db.now,
     )
     if row is None:
         raise Conflict(f"there is an account {login!r} already")
@@ -75,7 +74,6 @@ def update(db: Connection, account_id: int, *, name: str | None, email: str | No
         email=email,
         name_key=name or "",
         email_key=email or "",
-        now=db.now,
         id=account_id,
     )
     if email and db.value("SELECT kind FROM account WHERE id = :id", id=account_id) == "User":
@@ -89,7 +87,6 @@ def describe(db: Connection, account_id: int, description: str | None) -> bool:
         " AND coalesce(description, '') <> :key",
         description=description,
         key=description or "",
-        now=db.now,
         id=account_id,
     )
     return changed > 0
@@ -237,6 +234,5 @@ def set_password(db: Connection, account_id: int, hashed: str | None) -> None:
     db.execute(
         "UPDATE account SET password_hash = :hashed, updated_at = :now WHERE id = :id",
         hashed=hashed,
-        now=db.now,
         id=account_id,
     )

@@ -18,7 +18,6 @@ def of_app(db: Connection, app_id: int, value: str) -> Row | None:
             f" AND t.kind IN ('oauth', 'app_user') AND {tokens.LIVE}",
             hash=tokens.digest(value),
             app_id=app_id,
-            now=db.now,
         )
     )
 
@@ -75,7 +74,6 @@ def scope(
         "INSERT INTO token_authorization (token_id, organization_id, created_at)"
         " SELECT :made, organization_id, :now FROM token_authorization WHERE token_id = :id",
         made=made["id"],
-        now=db.now,
         id=row["id"],
     )
     found = read(db.one(f"{SELECT} WHERE t.id = :id", id=made["id"]))
@@ -95,7 +93,6 @@ def _keep(db: Connection, row: Row) -> Row:
         f"{db.for_share}",
         id=row["id"],
         hash=row["hash"],
-        now=db.now,
     )
     found = read(db.one(f"{SELECT} WHERE t.id = :id", id=held))
     if found is None:

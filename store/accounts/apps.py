@@ -75,7 +75,6 @@ def create(
         public=int(public),
         client_id=client_id,
         hash=_hash(client_secret),
-        now=db.now,
     )
     if made is None:
         raise Conflict(f"an app with the name {name!r} or this client id exists already")
@@ -155,7 +154,6 @@ def set_secret(db: Connection, app_id: int, client_secret: str) -> None:
     db.execute(
         "UPDATE app SET secret_hash = :hash, updated_at = :now WHERE id = :id",
         hash=_hash(client_secret),
-        now=db.now,
         id=app_id,
     )
 
@@ -188,7 +186,6 @@ def update(db: Connection, app_id: int, **fields: Unpack[AppFields]) -> None:
         permissions=_written(fields["permissions"]),
         events=json.dumps(events),
         public=int(fields["public"]),
-        now=db.now,
         id=app_id,
     )
 

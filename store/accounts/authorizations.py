@@ -88,7 +88,6 @@ def of_fingerprint(
             account_id=account_id,
             app_id=app_id,
             fingerprint=fingerprint or "",
-            now=db.now,
         )
     )
 
@@ -97,7 +96,7 @@ def page(
     db: Connection, account_id: int, *, limit: int, offset: int, app_id: int | None = None
 ) -> list[Row]:
     """Return a user's authorizations by id: all, or an app's."""
-    where, given = _where(db, account_id, app_id)
+    where, given = _where(account_id, app_id)
     rows = paging.page(db, f"{SELECT} {where} ORDER BY t.id", limit, offset, **given)
     return [decode_row(row) for row in rows]
 
@@ -106,12 +105,12 @@ def count(
     db: Connection, account_id: int, most: int = ENDLESS, *, app_id: int | None = None
 ) -> int:
     """Return how many authorizations `page` can return, counted up to `most`."""
-    where, given = _where(db, account_id, app_id)
+    where, given = _where(account_id, app_id)
     return paging.count(db, f"SELECT t.id FROM token t {where}", most, **given)
 
 
-def _where(db: Connection, account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
-    given = {"account_id": account_id, "now": db.now}
+def _where(account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
+    given = {"account_id": account_id}
     if app_id is None:
         return f"WHERE {MANAGED}", given
     return f"WHERE {MANAGED} AND t.app_id = :app_id", given | {"app_id": app_id}
@@ -120,12 +119,7 @@ def _where(db: Connection, account_id: int, app_id: int | None) -> tuple[str, di
 def get(db: Connection, account_id: int, token_id: int) -> Row | None:
     """Return the user's authorization with this id, or None."""
     return read(
-        db.one(
-            f"{SELECT} WHERE {MANAGED} AND t.id = :id",
-            account_id=account_id,
-            id=token_id,
-            now=db.now,
-        )
+        db.one(f"{SELECT} WHERE {MANAGED} AND t.id = :id", account_id=account_id, id=token_id)
     )
 
 
@@ -193,7 +187,6 @@ def _check_note(db: Connection, account_id: int, note: str | None) -> None:
         f"SELECT 1 FROM token t WHERE {MANAGED} AND t.app_id IS NULL AND t.note = :note LIMIT 1",
         account_id=account_id,
         note=note,
-        now=db.now,
     ):
         raise _taken("note", "another token of this user has this note")
 

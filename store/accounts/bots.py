@@ -18,7 +18,6 @@ def create(db: Connection, slug: str) -> int:
         " updated_at = excluded.updated_at WHERE account.heard_of = 1 RETURNING id",
         login=login,
         key=login.lower(),
-        now=db.now,
     )
     if made is None:
         raise Conflict(f"there is an account {login!r} already")

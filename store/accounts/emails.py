@@ -102,7 +102,6 @@ def _insert(
         is_primary=int(is_primary),
         verified=int(verified),
         visibility="private" if is_primary else None,
-        now=db.now,
     )
     if row is None:
         raise _invalid("this email address is already in use", "already_exists")

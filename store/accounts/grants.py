@@ -83,7 +83,6 @@ def ensure(db: Connection, app_id: int, account_id: int) -> None:
         " DO UPDATE SET updated_at = excluded.updated_at",
         app_id=app_id,
         account_id=account_id,
-        now=db.now,
     )
 
 
@@ -92,7 +91,6 @@ def touch(db: Connection, token: Row) -> None:
     db.execute(
         "UPDATE app_grant SET updated_at = :now"
         " WHERE app_id = :app_id AND account_id = :account_id",
-        now=db.now,
         app_id=token["app_id"],
         account_id=token["account_id"],
     )
@@ -148,7 +146,6 @@ def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row
         f" AND {tokens.LIVE} ORDER BY t.id",
         apps=json_array(held),
         account_id=account_id,
-        now=db.now,
     ):
         held[app_id] += json.loads(scopes)
     for grant in grants:

@@ -16,7 +16,6 @@ def failed(db: Connection, who: str, seconds: float) -> int:
         f" since = CASE WHEN {RECENT} THEN failed_login.since ELSE :now END"
         " RETURNING times",
         who=who,
-        now=db.now,
         **_bounds(db, seconds),
     )
 

@@ -43,7 +43,6 @@ def save(
         page=page,
         query=query,
         shared=int(shared),
-        now=db.now,
     )
 
 

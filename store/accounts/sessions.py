@@ -15,12 +15,13 @@ from store.clock import SECOND
 from store.database.connection import Connection, Row
 
 LONGEST = 7 * 24 * 3600 * SECOND
+TOLERANCE = 3600 * SECOND
 # A session that ends later than any can, or was last used later than now, has ended: it was opened
 # or used while the clock was fast. The last use of a clock that was corrected by a little counts.
 RUNNING = (
     "{0}expires_at > :now AND {0}expires_at <= :now + :longest AND {0}seen_at <= :now + :tolerance"
 )
-TOLERANCE = 3600 * SECOND
+MOMENTS = {"longest": LONGEST + TOLERANCE, "tolerance": TOLERANCE}
 # The use of a session is recorded at most this often, and not with every page. It is recorded more
 # often if the session ends soon without use.
 NOTED = 300 * SECOND
@@ -75,7 +76,6 @@ def begin(
         method=origin.method,
         address=origin.address,
         browser=None if origin.browser is None else origin.browser[:MOST_BROWSER],
-        now=db.now,
         expires_at=longest if until is None else min(until, longest),
     )
     return value
@@ -106,7 +106,7 @@ def find(db: Connection, value: str, idle: int) -> Row | None:
         " LEFT JOIN hook_link l ON l.id = s.link_id AND l.expires_at > :now"
         f" WHERE s.id = :id AND {RUNNING.format('s.')} AND s.seen_at > :since",
         id=digest(value),
-        **_moments(db),
+        **MOMENTS,
         since=db.now - idle,
     )
     if row is None or (row["link_id"] is not None and row["hook_id"] is None):
@@ -119,7 +119,7 @@ def find(db: Connection, value: str, idle: int) -> Row | None:
 
 def touch(db: Connection, value: str) -> None:
     """Record that a session was used."""
-    db.execute("UPDATE ui_session SET seen_at = :now WHERE id = :id", id=digest(value), now=db.now)
+    db.execute("UPDATE ui_session SET seen_at = :now WHERE id = :id", id=digest(value))
 
 
 def end(db: Connection, value: str) -> bool:
@@ -144,13 +144,9 @@ def owned(db: Connection, owner: int | str, idle: int) -> list[Row]:
         f" expires_at FROM ui_session WHERE {_owned(owner)} AND {RUNNING.format('')}"
         " AND seen_at > :since ORDER BY seen_at DESC, id LIMIT 100",
         owner=owner,
-        **_moments(db),
+        **MOMENTS,
         since=db.now - idle,
     )
-
-
-def _moments(db: Connection) -> dict[str, int]:
-    return {"now": db.now, "longest": LONGEST + TOLERANCE, "tolerance": TOLERANCE}
 
 
 def operator_of(db: Connection, value: str) -> str:
@@ -186,5 +182,5 @@ def _end(db: Connection, where: str, **given: int | str) -> int:
 def forget(db: Connection) -> None:
     """Delete sessions that have ended."""
     # The token of an expired session has expired too, and the one of a fast clock has not.
-    _end(db, f"expires_at > :now AND NOT ({RUNNING.format('')})", **_moments(db))
-    db.execute("DELETE FROM ui_session WHERE expires_at <= :now", now=db.now)
+    _end(db, f"expires_at > :now AND NOT ({RUNNING.format('')})", **MOMENTS)
+    db.execute("DELETE FROM ui_session WHERE expires_at <= :now")

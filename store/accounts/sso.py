@@ -9,7 +9,6 @@ def enforce(db: Connection, organization_id: int, enforced: bool) -> None:
     db.execute(
         "UPDATE account SET sso = :sso, updated_at = :now WHERE id = :id AND sso <> :sso",
         sso=int(enforced),
-        now=db.now,
         id=organization_id,
     )
 
@@ -31,7 +30,6 @@ def authorize(db: Connection, token_id: int, organization_id: int) -> bool:
         " VALUES (:token_id, :organization_id, :now) ON CONFLICT DO NOTHING",
         token_id=token_id,
         organization_id=organization_id,
-        now=db.now,
     )
     return added > 0
 

@@ -40,7 +40,6 @@ def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row
         organization_id=organization_id,
         slug=slug,
         name=name,
-        now=db.now,
         **fields,
     )
     if row is None:
@@ -75,7 +74,6 @@ def update(db: Connection, team: Row, **changes: Any) -> bool:
         description=after["description"],
         privacy=after["privacy"],
         permission=after["permission"],
-        now=db.now,
         id=team["id"],
     )
     return True

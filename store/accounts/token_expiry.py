@@ -16,9 +16,7 @@ def next_due(db: Connection) -> int | None:
 def expire(db: Connection, limit: int) -> Sequence[Row]:
     """Remove up to `limit` expired tokens, earliest first. Return them as authorizations."""
     rows = db.all(
-        f"{SELECT} WHERE t.expires_at <= :now ORDER BY t.expires_at, t.id LIMIT :limit",
-        now=db.now,
-        limit=limit,
+        f"{SELECT} WHERE t.expires_at <= :now ORDER BY t.expires_at, t.id LIMIT :limit", limit=limit
     )
     removed = {
         token_id
@@ -41,6 +39,5 @@ def _touch_grants(db: Connection, rows: Sequence[Row]) -> None:
             "UPDATE app_grant SET updated_at = :now WHERE id IN (SELECT g.id"
             f" FROM {db.each('pairs', app_id='integer', account_id='integer')} AS w"
             " JOIN app_grant g ON g.app_id = w.app_id AND g.account_id = w.account_id)",
-            now=db.now,
             pairs=json_array(pairs),
         )

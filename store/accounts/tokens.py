@@ -176,7 +176,6 @@ def create(
         note=note,
         scopes=json.dumps(normalize(scopes)),
         permissions=json.dumps(checked(permissions or {})),
-        now=db.now,
         expires_at=expires_at,
         app_id=app_id,
         fingerprint=fingerprint,
@@ -221,7 +220,6 @@ def by_hash(db: Connection, hashed: str) -> Row | None:
         " FROM token t JOIN account a ON a.id = t.account_id"
         f" WHERE t.hash = :hash AND {LIVE}",
         hash=hashed,
-        now=db.now,
     )
     if row is None:
         return None
@@ -244,8 +242,7 @@ def list_all(db: Connection) -> list[Row]:
         " FROM token t JOIN account a ON a.id = t.account_id LEFT JOIN app p ON p.id = t.app_id"
         " LEFT JOIN installation i ON i.id = t.installation_id"
         " LEFT JOIN account o ON o.id = i.account_id"
-        f" WHERE {LIVE} ORDER BY t.id DESC",
-        now=db.now,
+        f" WHERE {LIVE} ORDER BY t.id DESC"
     )
     for row in rows:
         row["scopes"] = json.loads(row["scopes"])

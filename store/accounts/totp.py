@@ -36,7 +36,6 @@ def set_up(
         " DO UPDATE SET secret = excluded.secret, used_step = -1, created_at = excluded.created_at",
         account_id=account_id,
         secret=db.vault.seal(base64.b32encode(key).decode()),
-        now=db.now,
     )
     return _totp(key).get_provisioning_uri(login, issuer)
 

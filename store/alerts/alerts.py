@@ -52,7 +52,7 @@ def _closed(db: Connection, alert: NewAlert) -> int | None:
 
 def close_all(db: Connection, alert_ids: Iterable[int]) -> list[int]:
     """Close alerts. Return the ids of those that were open."""
-    return _change(db, "closed_at = :now", alert_ids, now=db.now)
+    return _change(db, "closed_at = :now", alert_ids)
 
 
 def mark_well(db: Connection, alert_ids: Iterable[int], *, well: bool) -> None:
@@ -76,7 +76,6 @@ def begin_now(db: Connection, kind: str, hook_ids: Iterable[int]) -> None:
         f" AND kind = :kind AND hook_id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
         kind=kind,
         ids=json_array(sorted(hook_ids)),
-        now=db.now,
     )
 
 

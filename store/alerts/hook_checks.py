@@ -41,7 +41,6 @@ def _of_rule(db: Connection, rule: HookRule) -> list[NewAlert]:
         f" WHERE {rule.opens} AND {_MAY_OPEN} ORDER BY h.id LIMIT :most",
         kind=rule.kind,
         most=MOST,
-        now=db.now,
     )
     return _alerts(db, rule.kind, rows)
 
@@ -73,7 +72,6 @@ def will_disable(db: Connection, disable_after: float) -> list[NewAlert]:
         " AND h.failing_since IS NOT NULL AND h.paused_at IS NULL AND h.deleted_at IS NULL"
         f" AND {_MAY_OPEN} ORDER BY h.failing_since LIMIT :most",
         kind=WILL_DISABLE,
-        now=db.now,
         most=MOST_EXAMINED,
     )
     found = [
@@ -172,7 +170,6 @@ def blocked_keys(db: Connection) -> list[NewAlert]:
         " AND a.subject = k.key AND a.closed_at IS NULL)"
         f" AND h.id NOT IN {SILENCED} ORDER BY k.id LIMIT :most",
         kind=KEY_BLOCKED,
-        now=db.now,
         most=MOST,
     )
     return [

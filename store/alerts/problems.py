@@ -234,7 +234,7 @@ def acknowledge(db: Connection, problem: Problem, login: str) -> None:
     """Record that somebody knows of a problem."""
     # An acknowledgement covers no later beginning.
     alerts.begin_now(db, problem.kind, {hook["id"] for hook in problem.noted})
-    _set(db, problem, "acknowledged_by, acknowledged_at", ":login, :now", login=login, now=db.now)
+    _set(db, problem, "acknowledged_by, acknowledged_at", ":login, :now", login=login)
 
 
 def mute(db: Connection, problem: Problem, until: int) -> None:

@@ -41,7 +41,6 @@ def exists(db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int
             f" AND NOT (b.kind = '{CONFIG_ERROR}' AND b.data LIKE '%\"attempt\"%')"
             f" AND {_not_quiet('b.hook_id', 'n.kind = b.kind', 'b.opened_at')})",
             kinds=json_array(sorted(LABELS)),
-            now=db.now,
             **given,
         )
     )

@@ -51,7 +51,6 @@ def update_app(db: Connection, app_id: int, **fields: Unpack[apps.AppFields]) ->
         " WHERE id = :id AND events <> :events",
         id=hook["id"],
         events=json.dumps(_fitting(app["events"])),
-        now=db.now,
     )
     app_subscriptions.sync(db, app_id)
     hooks.notify_changed(db, hook["id"])

@@ -63,7 +63,6 @@ def _store(db: Connection, app_id: int, key: rsa.RSAPublicKey) -> Row:
         app_id=app_id,
         public_key=key.public_bytes(PEM, FORM).decode(),
         fingerprint=_fingerprint(key),
-        now=db.now,
     )
     if row is None:
         raise Conflict("an app has this key already")

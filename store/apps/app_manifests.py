@@ -37,7 +37,7 @@ def create(db: Connection, owner_id: int, manifest: Mapping[str, Any]) -> str:
     """
     wanted = checked_manifest(manifest)
     code = secrets.token_hex(20)
-    db.execute("DELETE FROM app_manifest WHERE expires_at <= :now", now=db.now)
+    db.execute("DELETE FROM app_manifest WHERE expires_at <= :now")
     db.execute(
         "INSERT INTO app_manifest (code_hash, owner_id, manifest, expires_at)"
         " VALUES (:hash, :owner_id, :manifest, :ends)",
@@ -97,7 +97,6 @@ def convert(db: Connection, code: str) -> ConvertedManifest | None:
         "DELETE FROM app_manifest WHERE code_hash = :hash AND expires_at > :now"
         " AND expires_at <= :latest RETURNING owner_id, manifest",
         hash=digest(code),
-        now=db.now,
         latest=db.now + LATEST,
     )
     if found is None:

@@ -55,9 +55,7 @@ def choose(db: Connection, installation: Row, repositories: Iterable[int] | None
     chosen = set_chosen(db, installation["id"], installation["account_id"], repositories or ())
     if changed or chosen:
         db.execute(
-            "UPDATE installation SET updated_at = :now WHERE id = :id",
-            now=db.now,
-            id=installation["id"],
+            "UPDATE installation SET updated_at = :now WHERE id = :id", id=installation["id"]
         )
         app_subscriptions.sync_account(db, installation["app_id"], installation["account_id"])
     return bool(changed or chosen)

@@ -49,7 +49,6 @@ def create(
         permissions=_accepted(app, accepted),
         events=json.dumps(checked_events(app["events"])),
         every=int(repositories is None),
-        now=db.now,
     )
     if made is None:
         raise Conflict(f"the app {app['name']!r} is installed on {account['login']} already")
@@ -185,7 +184,6 @@ def accept(db: Connection, installation: Row, app: Row, accepted: Mapping[str, s
     changed = db.execute(
         "UPDATE installation SET permissions = :permissions, events = :events, updated_at = :now"
         " WHERE id = :id AND (permissions <> :permissions OR events <> :events)",
-        now=db.now,
         id=installation["id"],
         **wanted,
     )
@@ -204,7 +202,6 @@ def suspend(db: Connection, installation: Row, by: int | None = None) -> bool:
     changed = db.execute(
         "UPDATE installation SET suspended_at = :now, suspended_by = :by, updated_at = :now"
         " WHERE id = :id AND suspended_at IS NULL",
-        now=db.now,
         by=by,
         id=installation["id"],
     )
@@ -216,7 +213,6 @@ def unsuspend(db: Connection, installation: Row) -> bool:
     changed = db.execute(
         "UPDATE installation SET suspended_at = NULL, suspended_by = NULL, updated_at = :now"
         " WHERE id = :id AND suspended_at IS NOT NULL",
-        now=db.now,
         id=installation["id"],
     )
     return _synced(db, installation, changed > 0)

@@ -56,7 +56,6 @@ def attest(db: Connection, repo_id: int, digest: str) -> bool:
         " ON CONFLICT (repo_id, digest) DO NOTHING",
         repo_id=repo_id,
         digest=digest,
-        now=db.now,
     )
     return added > 0
 

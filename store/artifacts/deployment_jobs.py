@@ -47,7 +47,6 @@ def create(
         logical=place.logical_environment,
         physical=place.physical_environment,
         errors=orjson.dumps(list(errors)).decode(),
-        now=db.now,
     )
     if made is None:
         raise Conflict(BUSY)
@@ -85,7 +84,6 @@ def begin(db: Connection) -> Row | None:
     if row is not None and row["status"] == "pending":
         db.execute(
             "UPDATE deployment_job SET status = 'processing', started_at = :now WHERE id = :id",
-            now=db.now,
             id=row["id"],
         )
     return None if row is None else _opened(row)
@@ -189,6 +187,5 @@ def _end(db: Connection, job_id: int, status: str) -> None:
     db.execute(
         "UPDATE deployment_job SET status = :status, ended_at = :now WHERE id = :id",
         status=status,
-        now=db.now,
         id=job_id,
     )

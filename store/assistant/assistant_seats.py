@@ -26,7 +26,6 @@ def page(db: Connection, organization_id: int, *, limit: int, offset: int) -> li
         limit,
         offset,
         organization_id=organization_id,
-        now=db.now,
     )
 
 
@@ -37,7 +36,6 @@ def of(db: Connection, organization_id: int, account_id: int) -> Row | None:
         f" AND account_id = :account_id AND {LIVE}",
         organization_id=organization_id,
         account_id=account_id,
-        now=db.now,
     )
 
 
@@ -58,7 +56,6 @@ def breakdown(db: Connection, organization_id: int) -> Row:
         " ON m.organization_id = s.organization_id AND m.account_id = s.account_id"
         f" WHERE s.organization_id = :organization_id AND {LIVE}",
         begins=begins,
-        now=db.now,
         organization_id=organization_id,
     )
     return {**row, "inactive_this_cycle": row["total"] - row["active_this_cycle"]}

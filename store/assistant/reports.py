@@ -77,13 +77,11 @@ def finish(db: Connection, made: Iterable[ReportPart]) -> None:
             " AND n.enterprise_id = report.enterprise_id"
             f" AND (n.last_day = report.last_day OR n.kind IN {_windows()}))",
             id=each.report_id,
-            now=db.now,
         )
         there = db.execute(
             "UPDATE report SET made_at = :now, lines = :lines, size = :size, digest = :digest"
             " WHERE id = :id",
             id=each.report_id,
-            now=db.now,
             lines=each.lines,
             size=each.size,
             digest=each.digest,

@@ -96,7 +96,6 @@ def keep(db: Connection, rows: Collection[Row], personal: bool) -> None:
         f"UPDATE assistant_seat SET personal = {value}, expires_at = NULL, updated_at = :now"
         f" WHERE id {_among(db)}",
         ids=json_array(row["id"] for row in changed),
-        now=db.now,
     )
     seat_tally.move(db, changed, None)
 
@@ -120,7 +119,6 @@ def assign_teams(db: Connection, rows: Collection[Row]) -> None:
         f" THEN personal = 0 AND EXISTS (SELECT 1 {THROUGH})"
         f" ELSE NOT EXISTS (SELECT 1 {THROUGH} AND t.team_id = assistant_seat.team_id) END",
         ids=json_array(row["id"] for row in rows),
-        now=db.now,
     )
 
 
@@ -130,7 +128,6 @@ def cancel(db: Connection, rows: Collection[Row], ends: int) -> None:
         f"UPDATE assistant_seat SET expires_at = :ends, updated_at = :now WHERE id {_among(db)}",
         ids=json_array(row["id"] for row in rows),
         ends=ends,
-        now=db.now,
     )
     seat_tally.move(db, rows, ends)
 

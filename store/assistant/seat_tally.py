@@ -19,7 +19,6 @@ def total(db: Connection, organization_id: int) -> int:
         " WHERE organization_id = :organization_id AND (ends_at = :never OR ends_at > :now)",
         organization_id=organization_id,
         never=NEVER,
-        now=db.now,
     )
 
 

@@ -28,7 +28,10 @@ T = TypeVar("T")
 
 
 class Connection(Protocol):
-    """One open transaction. `now` is its time: every row that it writes has the same one."""
+    """One open transaction. `now` is its time: every row that it writes has the same one.
+
+    In each statement, `:now` stands for that time, unless another one is given.
+    """
 
     now: int
     vault: Vault

@@ -53,7 +53,7 @@ class Statements(ABC):
 
     @abstractmethod
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> DbCursor:
-        """Execute with `:name` parameters, or with a list of values from `insert_many`.
+        """Execute with `:name` parameters and `:now`, or with a list of values from `insert_many`.
 
         Raises Unavailable or ReadBudgetExceeded.
         """

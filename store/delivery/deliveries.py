@@ -61,7 +61,6 @@ def claim(
         " (SELECT h.version FROM hook h WHERE h.id = delivery.hook_id)",
         hooks=wanted,
         lease_id=lease_id,
-        now=db.now,
         limit=limit,
     )
     subscriptions = {row[2] for row in rows if row[2] < 0}
@@ -153,7 +152,6 @@ def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason
         " out_of_turn",
         lease_id=lease_id,
         ids=ids,
-        now=db.now,
         reason=reason,
     )
     for row in marked:
@@ -189,7 +187,6 @@ def enqueue(
         event_id=event_id,
         hook_id=hook_id,
         repo_id=repo_id,
-        now=db.now,
         redelivery=int(redelivery),
     )
     if in_order is not None and _is_ordered(db, hook_id):

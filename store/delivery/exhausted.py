@@ -23,7 +23,6 @@ def count(db: Connection, died: Iterable[tuple[int, int]]) -> None:
             many=len(found[hook_id]),
             first=found[hook_id][0],
             last=found[hook_id][-1],
-            now=db.now,
         )
 
 
@@ -38,7 +37,6 @@ def list_older(db: Connection, age: int, limit: int) -> list[Row]:
         " ORDER BY since, hook_id LIMIT :limit",
         before=db.now - age,
         ahead=db.now + age,
-        now=db.now,
         limit=limit,
     )
 

@@ -49,7 +49,6 @@ def fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> N
         f" OR {withholds('w.hook_id')} THEN NULL ELSE CAST(:lease AS BIGINT) END"
         f" FROM ({_subscribed(db)}) AS w ORDER BY w.event_id, w.hook_id"
         f" RETURNING id, event_id, hook_id, lease_id, state, repo_id, {filtering.FILTER}",
-        now=db.now,
         lease=lease,
         full="[]" if lease is None else json_array(_full(db, arrived)),
         events=arrived,

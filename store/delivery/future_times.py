@@ -39,15 +39,12 @@ def end_far_leases(db: Connection, ahead: int, limit: int) -> int:
     A worker that lives renews its own. Return how many leases of pull hooks there were. If fewer
     than `limit`, none is left.
     """
-    db.execute(
-        "UPDATE lease SET expires_at = :now WHERE expires_at > :ahead", ahead=ahead, now=db.now
-    )
+    db.execute("UPDATE lease SET expires_at = :now WHERE expires_at > :ahead", ahead=ahead)
     return db.execute(
         "UPDATE pull_lease SET expires_at = :now WHERE id IN (SELECT id FROM pull_lease"
         " WHERE ended_at IS NULL AND expires_at > :ahead LIMIT :limit)",
         ahead=ahead,
         limit=limit,
-        now=db.now,
     )
 
 
@@ -70,7 +67,6 @@ def end_far_websub_times(db: Connection, ahead: int, limit: int) -> int:
             f" (SELECT w.id FROM {table} w WHERE {condition} LIMIT :limit)",
             ahead=ahead,
             limit=limit - many,
-            now=db.now,
         )
     return many
 
@@ -99,7 +95,6 @@ def _make_due(db: Connection, hook_id: int, condition: str, ahead: int, limit: i
         hook_id=hook_id,
         ahead=ahead,
         limit=limit,
-        now=db.now,
     )
 
 

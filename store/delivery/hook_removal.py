@@ -36,7 +36,6 @@ def delete(db: Connection, hook: Row) -> None:
         "UPDATE hook SET deleted_at = :now, active = 0, paused_at = NULL, pull = 0,"
         " version = version + 1 WHERE id = :id",
         id=hook["id"],
-        now=db.now,
     )
     hooks.notify_changed(db, hook["id"])
 
@@ -116,7 +115,6 @@ def end_deliveries(db: Connection, target: HookTarget, reason: str, most: int) -
             f" WHERE id {db.chosen(chosen)} AND delivery.lease_id + 0 IS NULL"
             f" AND delivery.state + 0 IN ({WAITING}, {BEHIND})",
             target_id=target.id,
-            now=db.now,
             reason=reason,
             most=most - ended,
         )

@@ -18,7 +18,6 @@ def acquire(db: Connection, holder: str, lifetime: int) -> int:
         "INSERT INTO lease (holder, expires_at, seen_at) VALUES (:holder, :expires_at, :now)"
         " RETURNING id",
         holder=holder,
-        now=db.now,
         expires_at=db.now + lifetime,
     )
 
@@ -36,7 +35,6 @@ def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
             expires_at=db.now + lifetime,
             lag=lag,
             id=lease_id,
-            now=db.now,
         )
         > 0
     )
@@ -44,7 +42,7 @@ def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
 
 def live(db: Connection) -> int:
     """Return how many workers have a lease that has not expired."""
-    return db.number("SELECT count(*) FROM lease WHERE expires_at > :now", now=db.now)
+    return db.number("SELECT count(*) FROM lease WHERE expires_at > :now")
 
 
 def delivery_ids(db: Connection, lease_id: int) -> list[int]:
@@ -68,7 +66,7 @@ def release_expired(db: Connection) -> int:
     """End the expired leases. Return how many deliveries that releases."""
     # The lease is deleted first. A concurrent renewal either comes before, and keeps all
     # deliveries, or finds that the lease has ended.
-    expired = db.tuples("DELETE FROM lease WHERE expires_at <= :now RETURNING id", now=db.now)
+    expired = db.tuples("DELETE FROM lease WHERE expires_at <= :now RETURNING id")
     ended = {row[0] for row in expired} | _ended(db)
     for lease_id in sorted(ended):
         _delay_ordered(db, lease_id)

@@ -20,7 +20,6 @@ def add(
     made = db.value(
         "INSERT INTO refusal (at, path, address, sender, event, guid, size, reason)"
         " VALUES (:now, :path, :address, :sender, :event, :guid, :size, :reason) RETURNING id",
-        now=db.now,
         path=path,
         address=address,
         sender=sender,

@@ -24,7 +24,6 @@ def create(db: Connection, name: str, secret: str, *, owner_id: int | None = Non
         name=name,
         secret=sealed,
         owner_id=owner_id,
-        now=db.now,
     )
     if row is None:
         raise Conflict(f"there is a source {name!r} already")

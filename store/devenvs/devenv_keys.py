@@ -33,7 +33,6 @@ def make(db: Connection, repo_id: int) -> Row:
         key_id=str(secrets.randbelow(KEY_IDS)),
         public_key=_text(bytes(private.public_key)),
         private_key=db.vault.seal(_text(bytes(private))),
-        now=db.now,
     )
     row = get(db, repo_id)
     assert row is not None, "it has just been created"

@@ -37,7 +37,6 @@ def put(db: Connection, repo_id: int, name: str, value: bytes) -> bool:
         repo_id=repo_id,
         name=known,
         value=db.vault.seal(base64.b64encode(value).decode()),
-        now=db.now,
     )
     return before is None
 

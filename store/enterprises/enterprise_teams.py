@@ -38,7 +38,6 @@ def create(db: Connection, enterprise_id: int, name: str, **given: Any) -> Row:
         enterprise_id=enterprise_id,
         slug=_checked(name),
         name=name,
-        now=db.now,
         **fields,
     )
     if row is None:

@@ -26,7 +26,6 @@ def create(db: Connection, slug: str, *, name: str | None = None) -> Row:
         f" ON CONFLICT (slug) DO NOTHING RETURNING {COLUMNS}",
         slug=key,
         name=name or slug,
-        now=db.now,
     )
     if row is None:
         raise Conflict(f"there is an enterprise {slug!r} already")
@@ -54,7 +53,6 @@ def enable_usage_metrics(db: Connection, enterprise: Row, policy: str) -> None:
         "UPDATE enterprise SET usage_metrics = :policy, updated_at = :now"
         " WHERE id = :id AND usage_metrics <> :policy",
         policy=policy,
-        now=db.now,
         id=enterprise["id"],
     )
 
@@ -64,7 +62,6 @@ def rename(db: Connection, enterprise: Row, name: str) -> None:
     db.execute(
         "UPDATE enterprise SET name = :name, updated_at = :now WHERE id = :id AND name <> :name",
         name=name,
-        now=db.now,
         id=enterprise["id"],
     )
 

@@ -161,7 +161,6 @@ def failing(
         " ORDER BY CASE WHEN h.disabled_reason IS NOT NULL THEN 0"
         " WHEN h.resting_until > :now THEN 1 ELSE 2 END, h.failing_since, h.id"
         " LIMIT :limit OFFSET :skip",
-        now=db.now,
         limit=limit,
         skip=skip,
         **given,

@@ -73,7 +73,6 @@ class HookFilter:
         given: dict[str, Any] = {}
         if self.state in STATES:
             where.append(STATES[self.state])
-            given |= {"now": db.now} if ":now" in STATES[self.state] else {}
         for name, condition in (
             ("since", "h.created_at >= :since"),
             ("until", "h.created_at < :until"),
@@ -166,7 +165,7 @@ def page(
         f"SELECT {hook_health.COLUMNS} FROM {source} ORDER BY {sql} LIMIT :limit OFFSET :skip",
         limit=limit,
         skip=skip,
-        **(given | ({"now": db.now} if ":now" in sql else {})),
+        **given,
     )
     for row in rows:
         row["events"] = json.loads(row["events"])

@@ -86,7 +86,6 @@ def pause_unusable(db: Connection, hook_id: int, version: int, reason: str) -> N
         id=hook_id,
         version=version,
         reason=reason,
-        now=db.now,
     )
     hooks.notify_changed(db, hook_id)
 
@@ -96,7 +95,6 @@ def _update(db: Connection, hook: Row, changes: str) -> Row:
         f"UPDATE hook SET {changes}, version = version + 1, updated_at = :now"
         f" WHERE id = :id AND deleted_at IS NULL RETURNING {hooks.COLUMNS}",
         id=hook["id"],
-        now=db.now,
     )
     if row is None:
         raise Missing(f"there is no hook {hook['id']}")

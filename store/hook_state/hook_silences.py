@@ -38,7 +38,6 @@ def active(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
     rows = db.all(
         "SELECT s.hook_id, s.ends_at, s.silenced_by FROM hook_silence s WHERE s.ends_at > :now"
         f" AND s.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-        now=db.now,
         hooks=json_array(hook_ids),
     )
     return {row["hook_id"]: row for row in rows}

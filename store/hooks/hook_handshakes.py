@@ -37,7 +37,6 @@ def _record(
         id=hook_id,
         version=version,
         state=state,
-        now=db.now,
         **values,
     )
     hooks.notify_changed(db, hook_id)

@@ -11,9 +11,9 @@ from store.database.connection import Connection, Row
 from store.errors import Invalid
 
 LONGEST = 30 * DAY
-# A link that ends later than any can was made while the clock was fast, and has ended.
-LIVE = "expires_at > :now AND expires_at <= :latest"
 TOLERANCE = HOUR
+# A link that ends later than any can was made while the clock was fast, and has ended.
+LIVE = f"expires_at > :now AND expires_at <= :now + {LONGEST + TOLERANCE}"
 MOST = 50
 COLUMNS = "id, hook_id, note, made_by, created_at, expires_at"
 
@@ -36,7 +36,6 @@ def create(db: Connection, hook_id: int, note: str, made_by: str, lasting: int) 
         hash=digest(value),
         note=note[:100],
         made_by=made_by,
-        now=db.now,
         expires_at=db.now + lasting,
     )
     return value, row
@@ -49,7 +48,6 @@ def get_by_value(db: Connection, value: str) -> Row | None:
         " JOIN hook h ON h.id = l.hook_id AND h.deleted_at IS NULL"
         f" WHERE l.hash = :hash AND {LIVE}",
         hash=digest(value),
-        **_moments(db),
     )
 
 
@@ -58,12 +56,7 @@ def list_active(db: Connection, hook_id: int) -> list[Row]:
     return db.all(
         f"SELECT {COLUMNS} FROM hook_link WHERE hook_id = :hook_id AND {LIVE} ORDER BY id DESC",
         hook_id=hook_id,
-        **_moments(db),
     )
-
-
-def _moments(db: Connection) -> dict[str, int]:
-    return {"now": db.now, "latest": db.now + LONGEST + TOLERANCE}
 
 
 def revoke(db: Connection, hook_id: int, link_id: int) -> bool:
@@ -80,4 +73,4 @@ def revoke(db: Connection, hook_id: int, link_id: int) -> bool:
 
 def forget(db: Connection) -> None:
     """Delete links that have ended, and with them the sessions that they opened."""
-    db.execute(f"DELETE FROM hook_link WHERE NOT ({LIVE})", **_moments(db))
+    db.execute(f"DELETE FROM hook_link WHERE NOT ({LIVE})")

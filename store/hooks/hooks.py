@@ -92,7 +92,6 @@ def create(
         events=json.dumps(chosen),
         **option_columns.columns(db, target.kind, None, options or {}, url),
         oauth_app_id=oauth_app_id,
-        now=db.now,
     )
     return _synced(db, decode_row(row))
 
@@ -281,7 +280,6 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         held_until=None if revived or wanted["url"] != hook["url"] else hook["held_until"],
         paused_at=None if mended else hook["paused_at"],
         pause_reason=None if mended else hook["pause_reason"],
-        now=db.now,
     )
     notify_changed(db, hook["id"])
     return _synced(db, decode_row(row))
@@ -317,7 +315,6 @@ def disable(db: Connection, hook_id: int, reason: str) -> None:
         f" updated_at = :now WHERE id = :id AND active = 1 RETURNING id, {TARGETS}",
         id=hook_id,
         reason=reason,
-        now=db.now,
     )
     if hook is not None:
         hook_subscriptions.remove(db, hook)

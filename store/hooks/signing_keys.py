@@ -53,7 +53,6 @@ def _insert(db: Connection, hook_id: int, seed: bytes) -> None:
         hook_id=hook_id,
         private=db.vault.seal(ed25519.write_private(seed)),
         public=b64encode(ed25519.public_of(seed)).decode(),
-        now=db.now,
     )
 
 
@@ -133,9 +132,7 @@ def end_overlap(db: Connection, hook: Row) -> None:
 
 def _mark_changed(db: Connection, hook_id: int) -> None:
     db.execute(
-        "UPDATE hook SET version = version + 1, updated_at = :now WHERE id = :id",
-        id=hook_id,
-        now=db.now,
+        "UPDATE hook SET version = version + 1, updated_at = :now WHERE id = :id", id=hook_id
     )
     db.wake_after_commit([hook_id])
 
@@ -145,7 +142,6 @@ def public_keys(db: Connection, hook_id: int) -> list[Row]:
     return db.all(
         f"SELECT {COLUMNS} FROM signing_key WHERE hook_id = :hook_id AND {ACTIVE} ORDER BY id DESC",
         hook_id=hook_id,
-        now=db.now,
     )
 
 
@@ -173,7 +169,6 @@ def private_keys(db: Connection, hook_id: int) -> list[SigningKey]:
         f"SELECT private, ends_at FROM signing_key WHERE hook_id = :hook_id AND {ACTIVE}"
         " ORDER BY id DESC",
         hook_id=hook_id,
-        now=db.now,
     )
     try:
         return [

@@ -137,7 +137,6 @@ def _change(db: Connection, row: Row, assignments: str, given: Mapping[str, Any]
     changed = db.execute(
         f"UPDATE source_import SET {assignments}, updated_at = :now"
         " WHERE repo_id = :repo_id AND round = :round AND due_at IS NOT NULL",
-        now=db.now,
         repo_id=row["repo_id"],
         round=row["round"],
         **given,

@@ -74,7 +74,6 @@ def start(
         username=username,
         password=_sealed(db, password),
         step=step,
-        now=db.now,
     )
     jobs.notify_worker(db)
     return needed(db, repo_id)
@@ -118,7 +117,6 @@ def _again(db: Connection, row: Row, step: str) -> Row:
         " tries = 0, push_percent = NULL, updated_at = :now WHERE repo_id = :repo_id",
         round=new_round(),
         step=step,
-        now=db.now,
         repo_id=row["repo_id"],
     )
     jobs.notify_worker(db)
@@ -152,7 +150,6 @@ def set_preferences(db: Connection, repo_id: int, use_lfs: str) -> Row:
     db.execute(
         "UPDATE source_import SET use_lfs = :use_lfs, updated_at = :now WHERE repo_id = :id",
         use_lfs=use_lfs,
-        now=db.now,
         id=repo_id,
     )
     return needed(db, repo_id)

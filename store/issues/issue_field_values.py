@@ -207,7 +207,7 @@ def _changed(db: Connection, issue: Row, before: Mapping[int, Row]) -> list[Chan
     pairs = [(before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
     changed = [(one, other) for one, other in pairs if one != other]
     if changed:
-        db.execute("UPDATE issue SET updated_at = :now WHERE id = :id", now=db.now, id=issue["id"])
+        db.execute("UPDATE issue SET updated_at = :now WHERE id = :id", id=issue["id"])
     return changed
 
 
@@ -228,7 +228,6 @@ def _put(db: Connection, issue_id: int, field_id: int, one: FieldAssignment) -> 
         issue_id=issue_id,
         field_id=field_id,
         value=orjson.dumps(one.value).decode(),
-        now=db.now,
     )
     db.execute("DELETE FROM issue_field_choice WHERE value_id = :id", id=value_id)
     if one.options:

@@ -33,6 +33,5 @@ def make_room(db: Connection, repo_id: int, given: dict[str, Any]) -> None:
         db.execute(
             "UPDATE issue SET number = :number, updated_at = :now WHERE id = :id",
             number=following(db, repo_id),
-            now=db.now,
             id=row["id"],
         )

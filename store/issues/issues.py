@@ -191,9 +191,7 @@ def assignees(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[int]]:
 def delete(db: Connection, issue: Row) -> None:
     """Mark an issue as deleted and hide its events. Its number is not used again."""
     db.execute(
-        "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL",
-        now=db.now,
-        id=issue["id"],
+        "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL", id=issue["id"]
     )
     issue_events.hide(db, issue["id"])
 

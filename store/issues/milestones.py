@@ -161,7 +161,6 @@ def count_issue(db: Connection, milestone_id: int | None, state: str, number: in
         f" CASE WHEN {column} + :number < 0 THEN 0 ELSE {column} + :number END WHERE id = :id",
         id=milestone_id,
         number=number,
-        now=db.now,
     )
 
 

@@ -69,9 +69,7 @@ def last_end(db: Connection) -> int | None:
 
 def record_discount(db: Connection) -> None:
     """Record that an outage that ends now is discounted."""
-    db.execute(
-        "UPDATE job SET discounted_at = :now WHERE name = (SELECT min(name) FROM job)", now=db.now
-    )
+    db.execute("UPDATE job SET discounted_at = :now WHERE name = (SELECT min(name) FROM job)")
 
 
 def new_row(name: str, schedule: str, due_at: int | None) -> Row:
@@ -92,7 +90,6 @@ def save_schedules(db: Connection, plans: Iterable[JobSchedule]) -> None:
             name=each.name,
             schedule=each.schedule,
             due_at=each.due_at,
-            now=db.now,
             hold=CLAIM_TIMEOUT,
         )
 
@@ -137,7 +134,6 @@ def claim(db: Connection, name: str, holder: str) -> Row | None:
         f" WHERE name = :name AND {READY} RETURNING {COLUMNS}",
         name=name,
         holder=holder,
-        now=db.now,
         **BOUNDS,
     )
 
@@ -148,7 +144,6 @@ def extend_claim(db: Connection, name: str, holder: str) -> bool:
         f"UPDATE job SET held_until = :now + :hold WHERE {RUNNING}",
         name=name,
         holder=holder,
-        now=db.now,
         hold=CLAIM_TIMEOUT,
     )
     return kept > 0
@@ -206,7 +201,6 @@ def _end(
         f" CASE WHEN {again} THEN 0 ELSE CAST(:rests_until AS BIGINT) END, asked_at ="
         f" CASE WHEN {again} THEN asked_at ELSE CAST(:asked_at AS BIGINT) END"
         f" WHERE {RUNNING}",
-        now=db.now,
         name=job["name"],
         holder=job["holder"],
         claimed=-1 if job["asked_at"] is None else job["asked_at"],
@@ -226,7 +220,7 @@ def request_run(db: Connection, name: str) -> None:
     Raises Missing if no worker has scheduled it yet.
     """
     asked = "UPDATE job SET asked_at = :now, rests_until = 0 WHERE name = :name"
-    if not db.execute(asked, now=db.now, name=name):
+    if not db.execute(asked, name=name):
         raise Missing(f"there is no job {name!r}")
     notify_worker(db)
 
@@ -238,6 +232,5 @@ def release_all(db: Connection) -> int:
     """
     return db.execute(
         "UPDATE job SET held_until = 0, ended_at = :now, outcome = 'stopped'"
-        " WHERE started_at IS NOT NULL AND outcome IS NULL",
-        now=db.now,
+        " WHERE started_at IS NOT NULL AND outcome IS NULL"
     )

@@ -57,7 +57,6 @@ class RunTable:
             f" WHERE id = :id AND moves = :moves AND ended_at IS NULL RETURNING {self.columns}",
             id=run["id"],
             moves=run["moves"],
-            now=db.now,
             **changed,
         )
         if row is None:
@@ -77,7 +76,6 @@ class RunTable:
         changed = db.execute(
             f"UPDATE {self.table} SET ended_at = :now, outcome = :outcome, moves = moves + 1"
             " WHERE id = :id AND ended_at IS NULL",
-            now=db.now,
             outcome=outcome,
             id=run_id,
         )

@@ -49,7 +49,6 @@ def make_mails(db: Connection, limits: MailLimits) -> bool:
     rows = db.tuples(
         f"SELECT DISTINCT n.account_id FROM mail_notice n WHERE {_WAITING} AND n.due_at <= :now"
         " ORDER BY n.account_id LIMIT :most",
-        now=db.now,
         most=MOST,
     )
     hooks = 0
@@ -171,7 +170,6 @@ def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
             f" (SELECT n.id FROM {table} n WHERE {due_at} > :ahead LIMIT :limit)",
             ahead=ahead,
             limit=limit - many,
-            now=db.now,
         )
     return many
 

@@ -38,7 +38,6 @@ def add(db: Connection, kind: str, address: str, account_id: int | None = None) 
         account_id=account_id,
         address=address,
         guid=uuid7.new(),
-        now=db.now,
     )
     return int(row["id"])
 
@@ -60,7 +59,6 @@ def _free_at(db: Connection, limit: int, where: str = "", **given: int) -> int:
         f"SELECT created_at FROM mail WHERE created_at > :since AND created_at <= :now{where}"
         " ORDER BY created_at DESC LIMIT 1 OFFSET :skipped",
         since=db.now - HOUR,
-        now=db.now,
         skipped=limit - 1,
         **given,
     )
@@ -76,7 +74,6 @@ def list_due(db: Connection, limit: int) -> list[Row]:
     """Return mails that are due, the ones that are due longest first."""
     return db.all(
         f"SELECT {COLUMNS} {FROM} WHERE x.due_at <= :now ORDER BY x.due_at, x.id LIMIT :limit",
-        now=db.now,
         limit=limit,
     )
 
@@ -135,7 +132,6 @@ def _end(db: Connection, mail_id: int, outcome: str, error: str | None) -> None:
         id=mail_id,
         outcome=outcome,
         error=None if error is None else error[:LONGEST_ERROR],
-        now=db.now,
     )
 
 
@@ -152,14 +148,12 @@ def postpone_due(db: Connection, error: str) -> tuple[int, int]:
         failed=FAILED,
         test=TEST,
         error=reason,
-        now=db.now,
         old=db.now - GIVE_UP,
     )
     postponed = db.execute(
         "UPDATE mail SET due_at = :later, error = :error WHERE due_at <= :now",
         later=db.now + SERVER_DELAY,
         error=reason,
-        now=db.now,
     )
     return postponed, failed
 
@@ -174,7 +168,6 @@ def fail_overdue(db: Connection) -> int:
         " WHERE due_at < :old",
         failed=FAILED,
         error=OVERDUE,
-        now=db.now,
         old=db.now - GIVE_UP,
     )
 

@@ -42,7 +42,6 @@ def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
         f" JOIN hook h ON h.repo_id = w.wanted WHERE h.id NOT IN {WITHHELD}"
         f" ORDER BY h.id DESC LIMIT {MOST_HOOKS}) AS f) AS g",
         repos=json_array(repo_ids),
-        now=db.now,
         late=db.now - LATE,
     )
     many, due, late = (int(row[name] or 0) for name in ("many", "due", "late"))

@@ -175,7 +175,6 @@ def count_waiting(db: Connection) -> tuple[int, int, int]:
         f" {_count('later', 'x.due_at > :now')}"
         " FROM w WHERE w.hook_id IS NOT NULL AND w.step <= :hooks)"
         " SELECT max(w.late), max(w.fresh), max(w.later) FROM w",
-        now=db.now,
         late=db.now - LATE,
         most=MOST,
         hooks=MOST_HOOKS,
@@ -220,9 +219,7 @@ def _open_alerts(db: Connection) -> dict[str, int]:
 
 def _leases(db: Connection) -> list[Row]:
     return db.all(
-        "SELECT id, holder, seen_at, lag, expires_at FROM lease WHERE expires_at > :now"
-        " ORDER BY id",
-        now=db.now,
+        "SELECT id, holder, seen_at, lag, expires_at FROM lease WHERE expires_at > :now ORDER BY id"
     )
 
 
@@ -232,7 +229,6 @@ def probe(db: Connection) -> None:
         "INSERT INTO probe (id, tried_at) VALUES (:shard, :now)"
         " ON CONFLICT (id) DO UPDATE SET tried_at = excluded.tried_at",
         shard=own_shard(),
-        now=db.now,
     )
 
 

@@ -49,7 +49,6 @@ def claim(
         key=key[1],
         after=turn.sequence,
         limit=limit,
-        now=db.now,
     )
     found = []
     for id_, event_id, attempts, redelivery, throttled, due_at, sequence, is_free, since in rows:

@@ -123,7 +123,6 @@ def _kill(
         f"UPDATE delivery AS d SET state = {DEAD}, due_at = :now, reason = :reason WHERE {FREE}"
         f" AND d.{OPEN} AND d.id IN (SELECT f.id FROM ({first}) AS f)"
         f" RETURNING id, event_id, {minute_counters.COUNTED_FOR}, sequence",
-        now=db.now,
         reason=reason,
         **given,
     )

@@ -37,7 +37,6 @@ def redeliver(
         event_id=event_id,
         hook_id=hook_id,
         repo_id=repo_id,
-        now=db.now,
         key=key,
         sequence=sequence,
     )

@@ -92,7 +92,6 @@ def _candidates(
         f" {db.lateral('delivery', 'c', either)} JOIN delivery d ON d.id = c.id"
         " LEFT JOIN ordering_key k ON k.hook_id = w.hook_id AND k.key = w.key",
         keys=json_array(keys),
-        now=db.now,
     ):
         in_time = hook_id not in limits or sequence is None or sequence <= limits[hook_id]
         found.setdefault((hook_id, key), []).append(
@@ -115,7 +114,6 @@ def _demote(db: Connection, ids: Iterable[int]) -> set[int]:
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
         f" AND d.state = {WAITING} AND {FREE} RETURNING id",
         ids=json_array(sorted(ids)),
-        now=db.now,
     )
     return {row[0] for row in rows}
 

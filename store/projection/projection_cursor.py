@@ -54,7 +54,6 @@ def claim(db: Connection, lease_id: int) -> bool:
         " OR NOT EXISTS (SELECT 1 FROM lease l"
         " WHERE l.id = reflection.lease_id AND l.expires_at > :now)",
         lease_id=lease_id,
-        now=db.now,
     )
     return updated > 0
 
@@ -132,7 +131,6 @@ def move(db: Connection, after: int, upto: int) -> None:
         " WHERE id = 1 AND event_id = :after",
         upto=upto,
         after=after,
-        now=db.now,
     )
     if not moved:
         raise CursorMoved("another worker projects the events")

@@ -22,7 +22,6 @@ def touch(db: Connection, hook_id: int, name: str) -> None:
         " WHERE hook_id = :hook_id AND name = :name",
         hook_id=hook_id,
         name=name,
-        now=db.now,
         away=db.now - AWAY,
     )
     if not updated:
@@ -54,7 +53,6 @@ def _add(db: Connection, hook_id: int, name: str) -> None:
         " DO UPDATE SET seen_at = excluded.seen_at",
         hook_id=hook_id,
         name=name,
-        now=db.now,
     )
 
 

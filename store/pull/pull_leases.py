@@ -33,7 +33,6 @@ def due(db: Connection, hook_id: int, limit: int) -> list[Row]:
         " AND lease_id IS NULL AND due_at <= :now ORDER BY due_at, id"
         f" LIMIT :limit{db.skip_locked}",
         hook_id=hook_id,
-        now=db.now,
         limit=limit,
     )
 
@@ -145,7 +144,6 @@ def expired(db: Connection, hook_id: int, limit: int) -> list[int]:
         "SELECT id FROM pull_lease WHERE hook_id = :hook_id AND ended_at IS NULL"
         f" AND expires_at <= :now ORDER BY id LIMIT :limit{db.skip_locked}",
         hook_id=hook_id,
-        now=db.now,
         limit=limit,
     )
 
@@ -155,7 +153,6 @@ def hooks_with_expired(db: Connection, limit: int) -> list[int]:
     return db.column(
         "SELECT DISTINCT f.hook_id FROM (SELECT hook_id FROM pull_lease WHERE ended_at IS NULL"
         " AND expires_at <= :now ORDER BY expires_at LIMIT :limit) AS f ORDER BY f.hook_id",
-        now=db.now,
         limit=limit,
     )
 
@@ -177,7 +174,6 @@ def end(db: Connection, lease_ids: Iterable[int], result: Result) -> None:
         "UPDATE pull_lease SET ended_at = :now, result = :result, request_head = ''"
         f" WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
         ids=json_array(lease_ids),
-        now=db.now,
         result=result,
     )
 

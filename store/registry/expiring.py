@@ -43,9 +43,7 @@ def of_table(event: str, table: str, columns: str) -> ExpiringKind:
             f" ORDER BY x.expires_at, x.id LIMIT :limit{db.skip_locked}"
         )
         rows = db.all(
-            f"DELETE FROM {table} WHERE id {db.chosen(chosen)} RETURNING {columns}",
-            now=db.now,
-            limit=limit,
+            f"DELETE FROM {table} WHERE id {db.chosen(chosen)} RETURNING {columns}", limit=limit
         )
         return sorted(rows, key=lambda row: (row["expires_at"], row["id"]))
 

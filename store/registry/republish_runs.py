@@ -92,7 +92,6 @@ def create(
         rate=rate,
         scheduled=int(scheduled),
         total=total,
-        now=db.now,
     )
     jobs.notify_worker(db)
     return row

@@ -54,9 +54,7 @@ def page(db: Connection, one: SnapshotSource, repo_id: int, after: Key, limit: i
         f" WHERE {one.repo} = :repo_id AND {one.key} > :after{one.condition}"
         f" ORDER BY {one.key} LIMIT :limit{db.for_share}"
     )
-    rows = db.all(
-        sql, **_named_parameters(sql, repo_id=repo_id, after=after, limit=limit, now=db.now)
-    )
+    rows = db.all(sql, repo_id=repo_id, after=after, limit=limit)
     return [one.opened(row) for row in rows]
 
 
@@ -69,8 +67,7 @@ def repositories_with(
         f" AND EXISTS (SELECT 1 FROM {one.source} WHERE {one.repo} = g.id{one.condition})"
         " ORDER BY g.id LIMIT :limit"
     )
-    given = _patterns(owner, repo) | {"first": first, "limit": limit, "now": db.now}
-    return [row[0] for row in db.tuples(sql, **_named_parameters(sql, **given))]
+    return db.column(sql, first=first, limit=limit, **_patterns(owner, repo))
 
 
 def count(
@@ -80,7 +77,7 @@ def count(
 
     With `since`, only objects that changed since then count.
     """
-    given = _patterns(owner, repo) | {"since": since, "now": db.now}
+    given = _patterns(owner, repo) | {"since": since}
     found = {}
     for one in kinds:
         later = "" if since is None else f" AND {one.changed} >= :since"
@@ -88,7 +85,7 @@ def count(
             f"SELECT count(*) FROM {one.source}"
             f" WHERE {one.repo} IN (SELECT g.id {MATCHING_REPOSITORIES}){one.condition}{later}"
         )
-        found[one.name] = db.value(sql, **_named_parameters(sql, **given))
+        found[one.name] = db.value(sql, **given)
     return found
 
 
@@ -108,8 +105,3 @@ def _like(pattern: str) -> str:
     for special in "!%_":
         pattern = pattern.replace(special, f"!{special}")
     return pattern.lower().replace("*", "%")
-
-
-def _named_parameters(sql: str, **given: Any) -> dict[str, Any]:
-    """Return the parameters that a statement uses."""
-    return {name: value for name, value in given.items() if f":{name}" in sql}

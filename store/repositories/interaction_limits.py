@@ -37,7 +37,6 @@ def of_account(db: Connection, account_id: int) -> Row | None:
         f"SELECT {COLUMNS} FROM interaction_limit"
         " WHERE account_id = :account_id AND expires_at > :now",
         account_id=account_id,
-        now=db.now,
     )
 
 
@@ -46,7 +45,6 @@ def in_force(db: Connection, repo: Row) -> Row | None:
     return of_account(db, repo["owner_id"]) or db.one(
         f"SELECT {COLUMNS} FROM interaction_limit WHERE repo_id = :repo_id AND expires_at > :now",
         repo_id=repo["id"],
-        now=db.now,
     )
 
 
@@ -74,7 +72,6 @@ def ending_next(
         " FROM interaction_limit l LEFT JOIN account a ON a.id = l.account_id"
         " LEFT JOIN repository r ON r.id = l.repo_id LEFT JOIN account o ON o.id = r.owner_id"
         f" WHERE l.expires_at > :now{chosen} ORDER BY l.expires_at, l.id LIMIT :limit",
-        now=db.now,
         limit=limit,
         **given,
     )
@@ -178,7 +175,6 @@ def _begin(
         account_id=account_id,
         repo_id=repo_id,
         allowed=allowed,
-        now=db.now,
         ends=ends,
     )
     jobs.notify_worker(db)
@@ -201,6 +197,4 @@ def _end(db: Connection, where: str, **given: int) -> list[Row]:
 
 
 def _delete(db: Connection, where: str, **given: int) -> list[Row]:
-    return db.all(
-        f"DELETE FROM interaction_limit WHERE {where} RETURNING {COLUMNS}", now=db.now, **given
-    )
+    return db.all(f"DELETE FROM interaction_limit WHERE {where} RETURNING {COLUMNS}", **given)

@@ -42,7 +42,7 @@ class InvitationSide:
     def where(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return SQL for the open invitations, and its parameters."""
         where = f"{self.column} = :key AND {LIVE}"
-        given: dict[str, Any] = {"key": self.key, "now": db.now}
+        given: dict[str, Any] = {"key": self.key}
         if self.viewer is None:
             return where, given
         valid, limits = reached(db, self.viewer)
@@ -96,7 +96,6 @@ def open_to(db: Connection, repo_id: int, invitee_id: int) -> Row | None:
         f" WHERE invitee_id = :invitee_id AND repo_id = :repo_id AND {LIVE}",
         invitee_id=invitee_id,
         repo_id=repo_id,
-        now=db.now,
     )
 
 
@@ -130,7 +129,6 @@ def invite(
         invitee_id=invitee_id,
         inviter_id=inviter_id,
         role=role,
-        now=db.now,
         ends=ends,
     )
     jobs.notify_worker(db)
@@ -158,7 +156,6 @@ def _renew(
         inviter_id=inviter_id,
         role=role,
         ends=ends,
-        now=db.now,
     )
     if renewed is not None:
         jobs.notify_worker(db)
@@ -172,7 +169,6 @@ def _count_in(db: Connection, repo_id: int) -> None:
         " AND (sent_at <= :before OR sent_at > :now)",
         repo_id=repo_id,
         before=db.now - WINDOW,
-        now=db.now,
     )
     sent = db.tuples(
         "SELECT sent_at FROM invitation_sent WHERE repo_id = :repo_id ORDER BY sent_at",
@@ -181,9 +177,7 @@ def _count_in(db: Connection, repo_id: int) -> None:
     if len(sent) >= MOST:
         raise TooManyInvitations((sent[0][0] + WINDOW - db.now) // SECOND + 1)
     db.execute(
-        "INSERT INTO invitation_sent (repo_id, sent_at) VALUES (:repo_id, :now)",
-        repo_id=repo_id,
-        now=db.now,
+        "INSERT INTO invitation_sent (repo_id, sent_at) VALUES (:repo_id, :now)", repo_id=repo_id
     )
 
 

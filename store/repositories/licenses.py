@@ -84,7 +84,6 @@ def put(db: Connection, repo_id: int, branch: str, file: LicenseFile) -> bool:
         " license = excluded.license, updated_at = excluded.updated_at"
         " WHERE license_file.sha <> excluded.sha OR license_file.path <> excluded.path"
         " OR license_file.license <> excluded.license",
-        now=db.now,
         **given,
     )
     return changed > 0

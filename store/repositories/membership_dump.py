@@ -43,6 +43,5 @@ def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:
     db.execute(
         "UPDATE account SET site_admin = :site_admin, updated_at = :now WHERE id = :id",
         site_admin=int(site_admin),
-        now=db.now,
         id=account_id,
     )

@@ -159,7 +159,6 @@ def _mark_gone(db: Connection, repo_id: int, name: str | None = None) -> None:
         # Only where that has changed: most branches of an import are there as before.
         " AND (gone_at IS NOT NULL) = EXISTS (SELECT 1 FROM ref r"
         " WHERE r.repo_id = ref_report.repo_id AND r.name = ref_report.name)",
-        now=db.now,
         repo_id=repo_id,
         **({} if name is None else {"name": name}),
     )

@@ -52,7 +52,6 @@ def create(
         private=int(private),
         description=description,
         default_branch=default_branch,
-        now=db.now,
     )
     if made is None:
         raise Conflict(f"the owner has a repository {name!r} already")
@@ -75,7 +74,6 @@ def rename(db: Connection, repo: Row, name: str) -> Row:
         "UPDATE repository SET name = :name, name_key = :key, updated_at = :now WHERE id = :id",
         name=name,
         key=name.lower(),
-        now=db.now,
         id=repo["id"],
     )
     db.execute(
@@ -130,7 +128,6 @@ def update(db: Connection, repo_id: int, *, private: bool, description: str | No
         " WHERE id = :id",
         private=int(private),
         description=description,
-        now=db.now,
         id=repo_id,
     )
     if private:
@@ -144,7 +141,6 @@ def imported(db: Connection, repo_id: int, default_branch: str | None, size: int
         " size = :kilobytes, pushed_at = :now, updated_at = :now WHERE id = :id",
         branch=default_branch,
         kilobytes=-(-size // 1024),
-        now=db.now,
         id=repo_id,
     )
 

@@ -72,8 +72,7 @@ def next_due(db: Connection) -> Portion | None:
     """Return the newest portion that is to be indexed now, or None."""
     row = db.one(
         "SELECT portion, removals FROM text_portion WHERE due_at <= :now"
-        " ORDER BY portion DESC LIMIT 1",
-        now=db.now,
+        " ORDER BY portion DESC LIMIT 1"
     )
     return None if row is None else Portion(row["portion"], row["removals"])
 

@@ -59,7 +59,6 @@ def save(db: Connection, portion: Portion, parts: Parts) -> bool:
     current = db.execute(
         "UPDATE text_portion SET indexed_at = :now, due_at = NULL"
         " WHERE portion = :portion AND removals = :removals",
-        now=db.now,
         portion=portion.number,
         removals=portion.removals,
     )

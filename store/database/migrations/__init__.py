@@ -97,7 +97,6 @@ def _migrate(
             "INSERT INTO migration (number, name, applied_at) VALUES (:number, :name, :now)",
             number=number,
             name=name,
-            now=db.now,
         )
     return [name for _, name, _ in ran]
 

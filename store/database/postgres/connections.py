@@ -69,6 +69,7 @@ class PostgresSession(Statements):
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> psycopg.Cursor[Any]:
         self._check(sql)
         if isinstance(parameters, dict):
+            parameters.setdefault("now", self.now)
             return self._tried(lambda raw: raw.execute(to_pyformat(sql), parameters))
         # This driver class does not search the statement for thousands of `%s` at each call.
         return self._tried(lambda raw: psycopg.RawCursor(raw).execute(sql, parameters))

@@ -104,6 +104,8 @@ class SqliteSession(Statements):
             self._statements += 1
             if self._statements > MOST_STATEMENTS:
                 raise ReadBudgetExceeded
+        if isinstance(parameters, dict):
+            parameters.setdefault("now", self.now)
         # A context manager would cost more than many of these statements.
         try:
             return self._raw.cursor(Rows).execute(sql, parameters)

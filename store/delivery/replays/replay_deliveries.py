@@ -50,7 +50,6 @@ def create(
         f" SELECT p.event_id, p.hook_id, p.repo_id, CASE WHEN {orders('p.hook_id')}"
         f" THEN {BEHIND} ELSE {WAITING} END, :now, 1{pairs} ORDER BY p.event_id"
         f" RETURNING id, event_id, hook_id, repo_id, state, {FILTER}",
-        now=db.now,
         **given,
     )
     installations = EventInstallations(db)

@@ -81,7 +81,6 @@ def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
         last=until,
         total=None if behind else many,
         asked_by=asked_by,
-        now=db.now,
     )
     jobs.notify_worker(db)
     return row

@@ -72,7 +72,6 @@ def apply_verified(db: Connection, request: Row, asked_at: int) -> bool:
         secret=request["secret"] if subscribes else None,
         ends_at=ends_at,
         request_id=request["id"],
-        now=db.now,
         ended_at=None if subscribes else db.now,
         reason=None if subscribes else "the subscriber unsubscribed",
     )
@@ -139,7 +138,6 @@ def end(db: Connection, reasons: Mapping[int, str]) -> list[Row]:
         f" version = version + 1 FROM {db.each('rows', id='integer', reason='text')} AS w"
         f" WHERE websub.id = w.id AND websub.ended_at IS NULL RETURNING {_named('websub')}",
         rows=json_array(sorted(reasons.items())),
-        now=db.now,
     )
     db.execute(
         "DELETE FROM subscription WHERE hook_id IN"
@@ -235,7 +233,6 @@ def _list_expired(db: Connection) -> list[int]:
     return db.column(
         "SELECT id FROM websub WHERE ended_at IS NULL AND lease_ends_at <= :now"
         " ORDER BY lease_ends_at, id LIMIT :most",
-        now=db.now,
         most=MOST,
     )
 

@@ -42,7 +42,6 @@ def mark_changed(db: Connection, topic: Topic) -> bool:
         "SELECT 1 FROM websub WHERE repo_id = 0 AND topic_key = :key AND ended_at IS NULL"
         " AND lease_ends_at > :now LIMIT 1",
         key=topic.key,
-        now=db.now,
     )
     if followed is None:
         return False
@@ -55,7 +54,6 @@ def mark_changed(db: Connection, topic: Topic) -> bool:
         " ELSE :now END",
         key=topic.key,
         url=topic.self_url,
-        now=db.now,
         recent=db.now - APART,
         apart=APART,
     )
@@ -78,7 +76,6 @@ def claim(db: Connection, limit: int) -> list[Row]:
         "UPDATE websub_topic SET taken_until = :until, tries = tries + 1, due_at = :until"
         f" WHERE id {db.chosen(chosen)} RETURNING {COLUMNS}",
         until=db.now + HELD,
-        now=db.now,
         limit=limit,
     )
 
@@ -107,7 +104,6 @@ def _settle(db: Connection, topic: Row, error: str | None, due_at: int | None = 
         " due_at = CASE WHEN due_at = :taken THEN CAST(:due_at AS BIGINT) ELSE due_at END"
         " WHERE id = :id",
         id=topic["id"],
-        now=db.now,
         error=error,
         taken=topic["due_at"],
         due_at=due_at,
@@ -150,7 +146,6 @@ def _followers(db: Connection, key: str) -> list[int]:
         "SELECT id FROM websub WHERE repo_id = 0 AND topic_key = :key AND ended_at IS NULL"
         " AND lease_ends_at > :now",
         key=key,
-        now=db.now,
     )
 
 
@@ -200,6 +195,5 @@ def drop_unfollowed(db: Connection, before: int, limit: int, after: int = 0) -> 
         " WHERE x.repo_id = 0 AND x.topic_key = websub_topic.key AND x.ended_at IS NULL)",
         ids=json_array(topic_id for (topic_id,) in rows),
         before=before,
-        now=db.now,
     )
     return Step(dropped, rows[-1][0] if len(rows) == limit else None)

@@ -80,7 +80,6 @@ def create(
         reason=None if public else NOT_PUBLIC,
         host=wish.host,
         client=wish.client,
-        now=db.now,
     )
     websub.notify_worker(db)
     return made
@@ -122,7 +121,7 @@ def _refuse_crowd(db: Connection, wish: WebSubRequest, most: int) -> None:
 
 def any_due(db: Connection) -> bool:
     """Return whether a request is due and no worker holds it."""
-    return db.exists(f"SELECT 1 FROM websub_request WHERE {DUE} LIMIT 1", now=db.now)
+    return db.exists(f"SELECT 1 FROM websub_request WHERE {DUE} LIMIT 1")
 
 
 def claim(db: Connection, limit: int) -> list[Row]:
@@ -136,7 +135,6 @@ def claim(db: Connection, limit: int) -> list[Row]:
         "UPDATE websub_request SET taken_until = :until, tries = tries + 1"
         f" WHERE id {db.chosen(chosen)} RETURNING {COLUMNS}",
         until=db.now + HELD,
-        now=db.now,
         limit=limit,
     )
     return sorted(rows, key=lambda row: row["id"])
@@ -158,7 +156,6 @@ def complete(db: Connection, request: Row, outcome: str, verified_at: int | None
         " verify_token = NULL WHERE id = :id AND done_at IS NULL",
         id=request["id"],
         outcome=outcome,
-        now=db.now,
     )
     if not ended or verified_at is None:
         return
