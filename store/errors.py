@@ -19,6 +19,9 @@ StoreError
 
 import errno
 import os
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class StoreError(Exception):
@@ -27,6 +30,13 @@ class StoreError(Exception):
 
 class Missing(StoreError):
     """The object does not exist."""
+
+
+def existing(found: T | None, noun: str) -> T:
+    """Return what was found. Raises Missing if that is None. `noun` names it in the message."""
+    if found is None:
+        raise Missing(noun)
+    return found
 
 
 class Gone(StoreError):

@@ -10,7 +10,7 @@ from hub.rest.context import Context
 from hub.rest.operation import Deprecation
 from hub.rest.validation import Text
 from store.accounts import apps
-from store.errors import Missing
+from store.errors import existing
 
 USER = as_user()
 # The platform has announced the end of these operations; older clients still call them.
@@ -32,7 +32,5 @@ def filtered(ctx: Context, query: OfApp) -> int | None:
     """
     if "client_id" not in query:
         return None
-    app = apps.by_client_id(ctx.db, query["client_id"])
-    if app is None:
-        raise Missing("application")
+    app = existing(apps.by_client_id(ctx.db, query["client_id"]), "application")
     return int(app["id"])

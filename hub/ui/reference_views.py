@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hub.openapi import examples
 from hub.ui.schema_outline import bounds, members, type_text
 from hub.ui.templating import render_part
-from store.errors import Missing
+from store.errors import Missing, existing
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -59,9 +59,7 @@ def _group_html(load_document: DocumentLoader, wanted: str, at: str) -> "Markup"
 
 def schema_view(document: Json, name: str) -> dict[str, Any]:
     """Return the values of a schema's page, with the schema's members. Raises Missing."""
-    schema = document["components"]["schemas"].get(name)
-    if schema is None:
-        raise Missing("schema")
+    schema = existing(document["components"]["schemas"].get(name), "schema")
     return {
         "name": name,
         "text": schema.get("description", ""),

@@ -12,7 +12,7 @@ from hub.auth.organization_access import OnOrg
 from hub.http.errors import Forbidden, HubError
 from store import Connection, Row
 from store.accounts import accounts, administrators
-from store.errors import Missing
+from store.errors import Missing, existing
 from store.hooks import hooks
 from store.hooks.hook_targets import EVERYWHERE, MANY_OWNERS, HookTarget, target_of
 from store.repositories import repositories
@@ -103,9 +103,7 @@ class DashboardViewer:
 
     def repository(self, db: Connection, repo_id: int) -> Row:
         """Return a repository whose hooks they may see. Raises Missing or Forbidden."""
-        repo = repositories.get(db, repo_id)
-        if repo is None:
-            raise Missing("repository")
+        repo = existing(repositories.get(db, repo_id), "repository")
         if not self.is_unbound:
             access.check(db, READ, self.caller, repo)
         return repo
@@ -158,9 +156,7 @@ class DashboardViewer:
         """
         target = target_of(hook)
         if target.kind == "repository":
-            repo = repositories.get(db, target.id)
-            if repo is None:
-                raise Missing("repository")
+            repo = existing(repositories.get(db, target.id), "repository")
             if not self.is_unbound:
                 access.check(db, of_repository, self.caller, repo)
             return repo

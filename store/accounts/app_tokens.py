@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from store.accounts import grants, tokens
 from store.accounts.authorizations import SELECT, read
 from store.database.connection import Connection, Row
-from store.errors import Missing
+from store.errors import Missing, existing
 
 
 def of_app(db: Connection, app_id: int, value: str) -> Row | None:
@@ -94,7 +94,4 @@ def _keep(db: Connection, row: Row) -> Row:
         id=row["id"],
         hash=row["hash"],
     )
-    found = read(db.one(f"{SELECT} WHERE t.id = :id", id=held))
-    if found is None:
-        raise Missing("token")
-    return found
+    return existing(read(db.one(f"{SELECT} WHERE t.id = :id", id=held)), "token")

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict, Unpack
 from store.accounts import app_rights, grants, tokens
 from store.database import paging, upsert
 from store.database.connection import ENDLESS, Connection, Row
-from store.errors import Invalid, Missing
+from store.errors import Invalid, Missing, existing
 
 RESOURCE = "OauthAccess"
 COLUMNS = (
@@ -139,9 +139,7 @@ def update(
     token is gone.
     """
     grants.alone(db, row["account_id"])
-    before = get(db, row["account_id"], row["id"])
-    if before is None:
-        raise Missing("authorization")
+    before = existing(get(db, row["account_id"], row["id"]), "authorization")
     gone = set(removed)
     kept = [one for one in (before["scopes"] if scopes is None else scopes) if one not in gone]
     after = {**(texts or {}), "scopes": json.dumps(tokens.normalize([*kept, *added]))}

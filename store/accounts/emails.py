@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from store.accounts import email_address
 from store.database import paging, upsert
 from store.database.connection import Connection, Row, json_array
-from store.errors import Invalid, Missing
+from store.errors import Invalid, Missing, existing
 
 COLUMNS = "id, account_id, email, is_primary, verified, visibility, created_at"
 MOST = 100
@@ -177,9 +177,7 @@ def set_visibility(db: Connection, account_id: int, visibility: str) -> tuple[Ro
     Raises Missing if there is none.
     """
     _alone(db, account_id)
-    before = primary(db, account_id)
-    if before is None:
-        raise Missing("email")
+    before = existing(primary(db, account_id), "email")
     after = {**before, "visibility": visibility}
     return after, upsert.update(db, "email", before, after)
 

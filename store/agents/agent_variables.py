@@ -6,7 +6,7 @@ from typing import Any
 from store.agents import variable_names
 from store.database import paging, row_lookup, upsert
 from store.database.connection import Connection, Row
-from store.errors import Conflict, Invalid, Missing
+from store.errors import Conflict, Invalid, existing
 
 COLUMNS = "id, organization_id, name, value, visibility, created_at, updated_at"
 VISIBILITIES = ("all", "private", "selected")
@@ -121,10 +121,9 @@ def find(field: str, code: str = "invalid") -> dict[str, Any]:
 
 
 def _again(db: Connection, variable_id: int) -> Row:
-    row = db.one(f"SELECT {COLUMNS} FROM agent_variable WHERE id = :id", id=variable_id)
-    if row is None:
-        raise Missing("variable")
-    return row
+    return existing(
+        db.one(f"SELECT {COLUMNS} FROM agent_variable WHERE id = :id", id=variable_id), "variable"
+    )
 
 
 def _checked(**given: str) -> dict[str, str]:

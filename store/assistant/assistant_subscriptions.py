@@ -5,7 +5,7 @@ from typing import Any
 
 from store.clock import SECOND
 from store.database.connection import Connection, Row
-from store.errors import Invalid, Missing
+from store.errors import Invalid, existing
 
 COLUMNS = (
     "organization_id, plan, payable, seat_management, public_code, ide_chat, platform_chat, cli"
@@ -55,9 +55,7 @@ def put(db: Connection, organization_id: int, **given: Any) -> Row:
 
 def billed(db: Connection, organization_id: int) -> Row:
     """Return the subscription. Raises Missing without one, Invalid if it cannot be paid for."""
-    row = of(db, organization_id)
-    if row is None:
-        raise Missing("subscription")
+    row = existing(of(db, organization_id), "subscription")
     if not row["payable"]:
         raise Invalid("There is a problem with the organization's payment method.")
     return row

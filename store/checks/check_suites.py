@@ -9,7 +9,7 @@ import orjson
 from store.checks import check_apps, check_counts
 from store.database import external_ids, paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row
-from store.errors import Missing
+from store.errors import existing
 from store.repositories import head_commits
 
 COLUMNS = (
@@ -56,10 +56,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 def by_id(db: Connection, suite_id: int) -> Row:
     """Return the suite with this id. Raises Missing."""
-    row = db.one(f"{SELECT} WHERE s.id = :id", id=suite_id)
-    if row is None:
-        raise Missing("check suite")
-    return row
+    return existing(db.one(f"{SELECT} WHERE s.id = :id", id=suite_id), "check suite")
 
 
 def of(db: Connection, suite_ids: Iterable[int]) -> list[Row]:

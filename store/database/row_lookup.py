@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from store.database.connection import Connection, Row, json_array
-from store.errors import Missing
+from store.errors import Missing, existing
 
 
 def by_id(db: Connection, query: str, ids: Iterable[int]) -> dict[int, Row]:
@@ -25,10 +25,9 @@ def lock(db: Connection, table: str, columns: str, row: Row, noun: str) -> Row:
     Raises Missing if it is gone. `noun` names it in the message. The names of the table and its
     columns come from the program, never from outside.
     """
-    found = db.one(f"SELECT {columns} FROM {table} WHERE id = :id{db.for_change}", id=row["id"])
-    if found is None:
-        raise Missing(noun)
-    return found
+    return existing(
+        db.one(f"SELECT {columns} FROM {table} WHERE id = :id{db.for_change}", id=row["id"]), noun
+    )
 
 
 def delete(db: Connection, table: str, row: Row, noun: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from store.database.connection import Connection, Row
-from store.errors import Invalid, Missing
+from store.errors import Invalid, existing
 from store.jobs import jobs
 
 COLUMNS = (
@@ -130,10 +130,7 @@ def new_round() -> int:
 
 def needed(db: Connection, repo_id: int) -> Row:
     """Return the repository's import. Raises Missing if there is none."""
-    row = get(db, repo_id)
-    if row is None:
-        raise Missing("import")
-    return row
+    return existing(get(db, repo_id), "import")
 
 
 def delete(db: Connection, repo_id: int) -> str | None:

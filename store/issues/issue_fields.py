@@ -5,7 +5,7 @@ from typing import Any
 
 from store.database import row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
-from store.errors import Invalid, Missing
+from store.errors import Invalid, existing
 from store.issues import issue_field_options
 from store.issues.issue_field_options import Option, named
 
@@ -112,10 +112,7 @@ def _alone(db: Connection, organization_id: int) -> None:
 
 
 def _again(db: Connection, field_id: int) -> Row:
-    found = of(db, [field_id]).get(field_id)
-    if found is None:
-        raise Missing("issue field")
-    return found
+    return existing(of(db, [field_id]).get(field_id), "issue field")
 
 
 def _named_so(db: Connection, organization_id: int, key: str) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import orjson
 
 from store.database.connection import Connection, Row
-from store.errors import Conflict, Invalid, Missing
+from store.errors import Conflict, Invalid, existing
 from store.hooks.event_names import WILDCARD
 from store.jobs import jobs
 from store.jobs.runs import RunTable
@@ -107,10 +107,10 @@ def _by_schedule(db: Connection, wanted: TopicPattern) -> Row | None:
 
 def get(db: Connection, run_id: int) -> Row:
     """Return the run with this id. Raises Missing."""
-    row = db.one(f"SELECT {COLUMNS} FROM republishing WHERE id = :id", id=run_id)
-    if row is None:
-        raise Missing(f"there is no run {run_id}")
-    return row
+    return existing(
+        db.one(f"SELECT {COLUMNS} FROM republishing WHERE id = :id", id=run_id),
+        f"there is no run {run_id}",
+    )
 
 
 def page(db: Connection, *, limit: int) -> list[Row]:

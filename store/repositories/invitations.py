@@ -10,7 +10,7 @@ from store.accounts.viewers import RepositoryViewer, reached
 from store.clock import DAY, SECOND
 from store.database import paging
 from store.database.connection import Connection, Row
-from store.errors import Busy, Missing
+from store.errors import Busy, Missing, existing
 from store.jobs import jobs
 from store.repositories import membership_dump, repositories
 
@@ -207,9 +207,7 @@ def accept(db: Connection, row: Row) -> tuple[Row, str | None]:
     invitation is gone.
     """
     alone(db, row["repo_id"])
-    offer = end(db, row)
-    if offer is None:
-        raise Missing("invitation")
+    offer = existing(end(db, row), "invitation")
     held = membership_dump.granted(db, offer["repo_id"], offer["invitee_id"])
     if not repositories.at_least(held, offer["role"]):
         repositories.grant(db, offer["repo_id"], offer["invitee_id"], offer["role"])

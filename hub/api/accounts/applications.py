@@ -14,7 +14,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.validation import Text
 from store import Row
 from store.accounts import accounts, app_tokens, authorizations, grants
-from store.errors import Invalid, Missing
+from store.errors import Invalid, Missing, existing
 from store.repositories import repositories
 
 ops = OperationGroup("apps")
@@ -46,9 +46,7 @@ def delete_authorization(ctx: Context, body: AccessToken) -> None:
     Deletes the grant of the token's user, and with it all the application's tokens for that user.
     """
     row = named(ctx, body)
-    grant = grants.of_app(ctx.db, row["account_id"], row["app_id"])
-    if grant is None:  # The user has revoked it since the token was read.
-        raise Missing("grant")
+    grant = existing(grants.of_app(ctx.db, row["account_id"], row["app_id"]), "grant")
     app_events.revoke(ctx, grant)
 
 
@@ -110,10 +108,7 @@ def scope_token(ctx: Context, body: ScopedTokenRequest) -> Authorization:
 
 def known(ctx: Context, value: str) -> Row:
     """Return the application's valid token with this value. Raises Missing for any other."""
-    row = app_tokens.of_app(ctx.db, ctx.required_app["id"], value)
-    if row is None:
-        raise Missing("token")
-    return row
+    return existing(app_tokens.of_app(ctx.db, ctx.required_app["id"], value), "token")
 
 
 def named(ctx: Context, body: AccessToken) -> Row:

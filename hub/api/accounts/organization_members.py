@@ -15,7 +15,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import SimpleUser
 from store import Row
 from store.accounts import accounts, memberships, organizations
-from store.errors import Invalid, Missing
+from store.errors import Invalid, Missing, existing
 
 ops = OperationGroup("orgs", org=organizations.by_login, username=accounts.by_login)
 
@@ -143,10 +143,7 @@ def _caller(ctx: Context) -> Row:
 
 
 def _role(ctx: Context, org: Row, account: Row) -> str:
-    role = accounts.organization_role(ctx.db, org["id"], account["id"])
-    if role is None:
-        raise Missing("membership")
-    return role
+    return existing(accounts.organization_role(ctx.db, org["id"], account["id"]), "membership")
 
 
 def _listed(

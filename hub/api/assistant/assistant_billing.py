@@ -21,7 +21,7 @@ from hub.rest.validation import Text
 from store import Connection, Row
 from store.accounts import accounts, organizations, teams
 from store.assistant import assistant_seats, assistant_subscriptions, seat_tally
-from store.errors import Invalid, Missing
+from store.errors import Invalid, existing
 
 ops = OperationGroup("assistant", org=organizations.by_login, username=accounts.by_login)
 
@@ -182,9 +182,7 @@ def get_assistant_seat_details_for_user(ctx: Context, org: Row, username: Row) -
     404 if the user has none.
     """
     plan = assistant_subscriptions.billed(ctx.db, org["id"])["plan"]
-    row = assistant_seats.of(ctx.db, org["id"], username["id"])
-    if row is None:
-        raise Missing("seat")
+    row = existing(assistant_seats.of(ctx.db, org["id"], username["id"]), "seat")
     return several(ctx.urls, ctx.db, org, plan, [row])[0]
 
 
@@ -243,9 +241,7 @@ def _cancelled(ctx: Context, org: Row, rows: list[Row]) -> CancelledSeats:
 
 
 def _plan(db: Connection, organization_id: int) -> Plan:
-    row = assistant_subscriptions.of(db, organization_id)
-    if row is None:
-        raise Missing("subscription")
+    row = existing(assistant_subscriptions.of(db, organization_id), "subscription")
     plan: Plan = row["plan"]
     return plan
 

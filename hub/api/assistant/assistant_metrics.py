@@ -14,7 +14,7 @@ from hub.rest.group import OperationGroup
 from store import Row
 from store.assistant import reports, usage_days
 from store.enterprises import enterprises
-from store.errors import Missing
+from store.errors import existing
 
 ops = OperationGroup("assistant", enterprise=enterprises.by_slug)
 
@@ -141,9 +141,7 @@ def assistant_users_usage_metrics(ctx: Context, enterprise: Row) -> WindowReport
 
 def _of_day(ctx: Context, enterprise: Row, kind: str, query: OfDay) -> DayReport:
     _check_policy(enterprise)
-    row = _found(ctx, enterprise, kind, query)
-    if row is None:
-        raise Missing("report")
+    row = existing(_found(ctx, enterprise, kind, query), "report")
     return _serialize(ctx, row)
 
 
@@ -164,9 +162,7 @@ def _serialize(ctx: Context, row: Row) -> DayReport:
 
 def _latest(ctx: Context, enterprise: Row, kind: str) -> WindowReport:
     _check_policy(enterprise)
-    row = reports.latest(ctx.db, enterprise["id"], kind)
-    if row is None:
-        raise Missing("report")
+    row = existing(reports.latest(ctx.db, enterprise["id"], kind), "report")
     return {
         "download_links": [_link(ctx, row)],
         "report_start_day": usage_days.iso(row["first_day"]),

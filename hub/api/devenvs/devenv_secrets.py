@@ -22,7 +22,7 @@ from store import Connection, Row
 from store.clock import iso
 from store.delivery.outbox import SnapshotEvent
 from store.devenvs import devenv_keys, devenv_secrets
-from store.errors import Invalid, Missing
+from store.errors import Invalid, existing
 
 ops = OperationGroup("devenvs", secret_name=text)
 
@@ -146,10 +146,7 @@ def delete_repo_secret(ctx: Context, repo: Row, secret_name: str) -> None:
 
 
 def _found(ctx: Context, repo: Row, name: str) -> Row:
-    row = devenv_secrets.get(ctx.db, repo["id"], name)
-    if row is None:
-        raise Missing("secret")
-    return row
+    return existing(devenv_secrets.get(ctx.db, repo["id"], name), "secret")
 
 
 def _serialize(row: Row) -> DevenvSecret:

@@ -21,7 +21,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import CursorPaging
 from store import Row
 from store.apps import app_hooks
-from store.errors import Missing
+from store.errors import existing
 
 ops = OperationGroup("apps")
 
@@ -79,7 +79,4 @@ def list_webhook_deliveries(
 
 
 def _hook(ctx: Context) -> Row:
-    hook = app_hooks.of(ctx.db, ctx.required_app["id"])
-    if hook is None:
-        raise Missing("hook")
-    return hook
+    return existing(app_hooks.of(ctx.db, ctx.required_app["id"]), "hook")

@@ -21,7 +21,7 @@ from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
 from store.delivery.outbox import SnapshotEvent
-from store.errors import Invalid, Missing
+from store.errors import Invalid, existing
 from store.imports import import_contents, imports
 from store.repositories import repositories
 
@@ -176,9 +176,7 @@ def cancel_import(ctx: Context, repo: Row) -> None:
 
 def cancelled(ctx: Context, repo: Row) -> None:
     """Cancel a repository's import. Raises Missing if there is none."""
-    status = imports.delete(ctx.db, repo["id"])
-    if status is None:
-        raise Missing("import")
+    status = existing(imports.delete(ctx.db, repo["id"]), "import")
     if status != "complete":
         ctx.emit(EVENT, repo, **import_serializers.event(ctx.urls, ctx.db, repo, "cancelled"))
 

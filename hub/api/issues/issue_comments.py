@@ -24,7 +24,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import simple_users
 from hub.rest.validation import Moment
 from store import Row
-from store.errors import Invalid, Missing
+from store.errors import Invalid, existing
 from store.issues import comment_changes, issue_comments, issues
 from store.repositories import author_association
 
@@ -138,9 +138,7 @@ def create_comment(ctx: Context, repo: Row, issue: Row, body: CommentText) -> Is
 def update_comment(ctx: Context, repo: Row, comment: Row, body: CommentText) -> IssueComment:
     """Update an issue comment"""
     issue = issue_rules.opened(ctx, repo, {"id": comment["issue_id"]})
-    before = issue_comments.of(ctx.db, [comment["id"]]).get(comment["id"])
-    if before is None:  # It was deleted before the issue was locked.
-        raise Missing("comment")
+    before = existing(issue_comments.of(ctx.db, [comment["id"]]).get(comment["id"]), "comment")
     if before["body"] == body["body"]:
         (one,) = serialize(ctx, repo, issue, [before])
         return one

@@ -25,7 +25,7 @@ from store import Connection, Row
 from store.accounts import accounts, organizations
 from store.clock import iso
 from store.delivery.outbox import SnapshotEvent
-from store.errors import Missing
+from store.errors import existing
 from store.repositories import interaction_limits, repositories
 
 ops = OperationGroup("interactions", org=organizations.by_login)
@@ -169,9 +169,7 @@ def _user(ctx: Context) -> Row:
     Raises Forbidden if the token is limited to another account's repositories.
     """
     caller = ctx.required_caller
-    user = accounts.get(ctx.db, caller.account_id)
-    if user is None:
-        raise Missing("account")
+    user = existing(accounts.get(ctx.db, caller.account_id), "account")
     if caller.target_id not in (None, user["id"]):
         raise Forbidden(not_accessible(caller))
     return user

@@ -14,7 +14,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.repository_serializers import LicenseSimple
 from hub.rest.validation import Text
 from store import Connection, Row
-from store.errors import Missing
+from store.errors import existing
 from store.repositories import license_catalog, licenses
 from store.repositories.license_catalog import KnownLicense
 
@@ -122,9 +122,7 @@ def get_for_repo(ctx: Context, repo: Row, query: At) -> LicenseContent | TypedRe
     Its file, raw or rendered if the media type requests that, and the license that it is.
     """
     branch = _branch(query.get("ref"), repo)
-    file = licenses.get(ctx.db, repo["id"], branch)
-    if file is None:
-        raise Missing("license")
+    file = existing(licenses.get(ctx.db, repo["id"], branch), "license")
     ctx.last_modified = file["updated_at"]
     if ctx.media.param == "raw":
         return _reply("raw", bytes(file["content"]))

@@ -20,7 +20,7 @@ from store import Connection, Row
 from store.accounts import accounts
 from store.clock import iso
 from store.delivery.outbox import SnapshotEvent
-from store.errors import Missing
+from store.errors import existing
 from store.repositories import watching
 
 ops = OperationGroup("activity", username=accounts.by_login)
@@ -88,9 +88,7 @@ def list_watchers_for_repo(
 @ops("GET /repos/{owner}/{repo}/subscription", OWN)
 def get_repo_subscription(ctx: Context, repo: Row) -> RepositorySubscription:
     """Get a repository subscription"""
-    row = watching.get(ctx.db, repo["id"], ctx.required_caller.account_id)
-    if row is None:
-        raise Missing("subscription")
+    row = existing(watching.get(ctx.db, repo["id"], ctx.required_caller.account_id), "subscription")
     return _serialize(ctx.urls, repo, row)
 
 

@@ -10,7 +10,7 @@ from hub.cli.console import lookups
 from hub.cli.state.changes import Outcome, StateChange, outcome_of
 from store import Connection, Row, clock
 from store.enterprises import enterprises
-from store.errors import Missing
+from store.errors import existing
 from store.repositories import refs
 
 
@@ -148,10 +148,9 @@ class EnterprisePart(SectionEntry):
 
     def parent(self, db: Connection) -> Row:
         """Return the enterprise. Raises Missing if there is none."""
-        found = enterprises.by_slug(db, self.enterprise)
-        if found is None:
-            raise Missing(f"there is no enterprise {self.enterprise!r}")
-        return found
+        return existing(
+            enterprises.by_slug(db, self.enterprise), f"there is no enterprise {self.enterprise!r}"
+        )
 
     def name_in(self, db: Connection, parent: Row) -> str:
         return self.identified(enterprise=parent["slug"])

@@ -15,7 +15,7 @@ from store import Row
 from store.accounts import app_list, apps
 from store.apps import app_hooks, app_keys, installations
 from store.delivery import attempts
-from store.errors import Missing
+from store.errors import Missing, existing
 
 ui = Section("Apps", "/apps", "operator", second=True)
 
@@ -106,10 +106,7 @@ def _result(installation: Row, now: str) -> ActionResult:
 
 
 def _app(ctx: ViewContext) -> Row:
-    found = apps.get(ctx.db, ctx.number("app_id"))
-    if found is None:
-        raise Missing("app")
-    return found
+    return existing(apps.get(ctx.db, ctx.number("app_id")), "app")
 
 
 def _installation(ctx: ViewContext) -> Row:

@@ -16,7 +16,7 @@ from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
 from store import Row
 from store.delivery import attempt_feed, attempts, redeliveries
-from store.errors import Missing
+from store.errors import Missing, existing
 from store.hooks import hooks
 from store.hooks.hook_targets import MANY_OWNERS, target_of
 
@@ -66,13 +66,9 @@ def _comparison(ctx: ViewContext, attempt: Row, others: list[Row]) -> AttemptCom
 def _found(ctx: ViewContext) -> tuple[Row, Row | None]:
     """Return the attempt and its hook. Raises Missing or Forbidden."""
     number = ctx.number("delivery_id")
-    origin = attempt_feed.origin_of(ctx.db, number)
-    if origin is None:
-        raise Missing("delivery")
+    origin = existing(attempt_feed.origin_of(ctx.db, number), "delivery")
     hook = _hook(ctx, ctx.viewer, origin)
-    attempt = attempts.get(ctx.db, origin["hook_id"], number)
-    if attempt is None:
-        raise Missing("delivery")
+    attempt = existing(attempts.get(ctx.db, origin["hook_id"], number), "delivery")
     return attempt, hook
 
 

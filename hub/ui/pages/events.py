@@ -18,7 +18,7 @@ from store.delivery.incoming import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SO
 from store.delivery.listing import event_page
 from store.delivery.listing.event_page import EventFilter
 from store.delivery.replays.replay_selection import first_event_since
-from store.errors import Missing
+from store.errors import existing
 from store.hooks.event_names import PLATFORM_EVENTS, parse_pattern
 
 ui = Section("Events", "/events")
@@ -145,9 +145,7 @@ def _came(event: Row) -> str:
 @ui.page("/events/{event_id}", "event.html")
 def show_event(ctx: ViewContext) -> dict[str, Any]:
     """Show an event with its payload and its deliveries."""
-    event = event_queries.get(ctx.db, ctx.number("event_id"))
-    if event is None:
-        raise Missing("event")
+    event = existing(event_queries.get(ctx.db, ctx.number("event_id")), "event")
     org_ids = _organizations(ctx)
     if org_ids is None or not event["org_id"] or event["org_id"] not in org_ids:
         ctx.viewer.left_of(ctx.db, event["repo_id"], event["org_id"])

@@ -10,7 +10,7 @@ from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.errors import Missing
+from store.errors import existing
 from store.hook_state import hook_health, hook_list
 from store.hook_state.hook_list import HookFilter
 from store.hooks import pull_urls
@@ -88,9 +88,7 @@ def hook_state(ctx: ViewContext, hook: Row) -> dict[str, Any]:
     """Return the values of a hook's page that change while it is open: its health, its figures and
     the actions on it. Raises Missing if the hook does not exist.
     """
-    found = hook_health.get(ctx.db, hook["id"])
-    if found is None:
-        raise Missing("hook")
+    found = existing(hook_health.get(ctx.db, hook["id"]), "hook")
     row = {**hook, **hook_row(found, ctx.now)}
     return {
         "hook": row,

@@ -7,7 +7,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.accounts import sessions
 from store.clock import DAY
-from store.errors import Invalid, Missing
+from store.errors import Invalid, Missing, existing
 from store.hooks import hook_links
 
 ui = Section()
@@ -73,7 +73,4 @@ def _may_see(ctx: ViewContext, link: Row) -> bool:
 
 
 def _found(ctx: ViewContext, value: str) -> Row:
-    link = hook_links.get_by_value(ctx.db, value)
-    if link is None:
-        raise Missing(GONE)
-    return link
+    return existing(hook_links.get_by_value(ctx.db, value), GONE)

@@ -21,7 +21,7 @@ from store.clock import DAY, MINUTE
 from store.database.list_order import Matches
 from store.delivery import attempt_feed
 from store.delivery.attempt_filter import AttemptFilter
-from store.errors import Missing
+from store.errors import existing
 from store.hook_state import hook_health
 from store.mail import outbox
 
@@ -130,10 +130,10 @@ def show_problem(ctx: ViewContext) -> dict[str, Any]:
 
 def _found(ctx: ViewContext, host: str, kind: str) -> Problem:
     wanted = (host, kind)
-    problem = problems.find(ctx.db, wanted, ctx.repositories(), ctx.organizations())
-    if problem is None:
-        raise Missing("problem: it may have ended")
-    return problem
+    return existing(
+        problems.find(ctx.db, wanted, ctx.repositories(), ctx.organizations()),
+        "problem: it may have ended",
+    )
 
 
 def _changeable(ctx: ViewContext) -> tuple[Problem, str]:

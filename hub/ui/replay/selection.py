@@ -6,7 +6,7 @@ from hub.ui.lists.filters import hooks_named, organizations
 from hub.ui.view_context import ViewContext, natural
 from store.delivery import subscribers
 from store.delivery.replays.replay_selection import ReplaySelection
-from store.errors import Invalid, Missing
+from store.errors import Invalid, Missing, existing
 from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.repositories import repositories
@@ -98,9 +98,7 @@ def _of(ctx: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None
     repo_id = hook_id = None
     if asked["repository"]:
         owner, _, name = asked["repository"].partition("/")
-        found = repositories.find(ctx.db, owner, name)
-        if found is None:
-            raise Missing("repository")
+        found = existing(repositories.find(ctx.db, owner, name), "repository")
         repo_id = ctx.viewer.repository(ctx.db, found["id"])["id"]
     if asked["hook"]:
         hook, repo = ctx.viewer.hook(ctx.db, int(asked["hook"]))

@@ -9,7 +9,7 @@ from store.database.list_order import Matches, matches_of
 from store.database.time_range import ALWAYS, TimeRange
 from store.delivery.replays import replay_deliveries, replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
-from store.errors import Invalid, Missing
+from store.errors import Invalid, existing
 from store.jobs import jobs
 from store.jobs.runs import RunTable
 
@@ -112,10 +112,7 @@ def _check_open(db: Connection, asked_by: str) -> None:
 
 def get(db: Connection, run_id: int) -> Row:
     """Return the replay with its `repository` and its hook's `url`. Raises Missing."""
-    row = db.one(f"{NAMED} WHERE x.id = :id", id=run_id)
-    if row is None:
-        raise Missing("replay")
-    return row
+    return existing(db.one(f"{NAMED} WHERE x.id = :id", id=run_id), "replay")
 
 
 def page(

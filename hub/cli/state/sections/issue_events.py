@@ -9,7 +9,7 @@ from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, microsec
 from hub.cli.state.changes import StateChange
 from hub.cli.state.sections.issues import Number, Text, Title
 from store import Connection, Row
-from store.errors import Missing
+from store.errors import existing
 from store.issues import issue_events, issues
 from store.issues.issue_event_kinds import KINDS
 from store.issues.issue_events import IssueEventData
@@ -192,7 +192,6 @@ class IssueEventEntry(OnIssueEntry):
 
 def issue_row(db: Connection, repo: Row, number: int) -> Row:
     """Return an issue of a repository. Raises Missing if there is none."""
-    row = issues.get(db, repo["id"], number)
-    if row is None:
-        raise Missing(f"there is no issue {number} in {repo['full_name']}")
-    return row
+    return existing(
+        issues.get(db, repo["id"], number), f"there is no issue {number} in {repo['full_name']}"
+    )

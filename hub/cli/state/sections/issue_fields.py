@@ -10,7 +10,7 @@ from hub.cli.state.sections.issue_events import OnIssueEntry, issue_row
 from hub.cli.state.sections.issues import Text, Title
 from store import Connection, Row
 from store.accounts import organizations
-from store.errors import Conflict, Missing
+from store.errors import Conflict, existing
 from store.issues import issue_field_values, issue_fields
 from store.issues.issue_field_options import COLORS, MOST
 from store.issues.issue_fields import TYPES, VISIBILITIES
@@ -38,10 +38,10 @@ class IssueFieldEntry(OrganizationPart):
 
     def parent(self, db: Connection) -> Row:
         """Return the organization. Raises Missing if there is none."""
-        org = organizations.by_login(db, self.organization)
-        if org is None:
-            raise Missing(f"there is no organization {self.organization!r}")
-        return org
+        return existing(
+            organizations.by_login(db, self.organization),
+            f"there is no organization {self.organization!r}",
+        )
 
     def find(self, db: Connection, parent: Row) -> Row | None:
         return _field(db, parent["id"], self.name)
@@ -85,10 +85,10 @@ class IssueFieldValueEntry(OnIssueEntry):
         issue_field_values.fill(db, row, {field["id"]: filling})
 
     def _field(self, db: Connection, repo: Row) -> Row:
-        found = _field(db, repo["owner_id"], self.field)
-        if found is None:
-            raise Missing(f"{repo['owner']} has no issue field {self.field!r}")
-        return found
+        return existing(
+            _field(db, repo["owner_id"], self.field),
+            f"{repo['owner']} has no issue field {self.field!r}",
+        )
 
 
 def _field(db: Connection, organization_id: int, name: str) -> Row | None:

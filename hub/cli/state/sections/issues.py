@@ -10,7 +10,7 @@ from hub.cli.state.base import FullName, Moment, RepositoryPart, Sha, StateEntry
 from hub.cli.state.payloads import authored_payload, payload_of
 from store import Connection, Row
 from store.clock import iso_micro
-from store.errors import Missing
+from store.errors import Missing, existing
 from store.issues import issues, labels, milestones, pulls
 from store.projection.projection_table import projected_events
 
@@ -194,10 +194,9 @@ def _closed(db: Connection, payload: dict[str, Any], before: Row | None) -> dict
 
 
 def _label(db: Connection, repo: Row, name: str) -> Row:
-    row = labels.by_name(db, repo["id"], name)
-    if row is None:
-        raise Missing(f"there is no label {name!r} in {repo['full_name']}")
-    return row
+    return existing(
+        labels.by_name(db, repo["id"], name), f"there is no label {name!r} in {repo['full_name']}"
+    )
 
 
 def _milestone(db: Connection, repo: Row, number: int | None) -> dict[str, Any] | None:
