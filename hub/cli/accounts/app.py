@@ -83,20 +83,8 @@ def list_apps(store: Store, as_json: bool) -> None:
 
 def _shape(row: Row) -> dict[str, object]:
     return {
-        "id": row["id"],
-        "name": row["name"],
-        "slug": row["slug"],
-        "owner": row["owner"],
-        "kind": row["kind"],
-        "client_id": row["client_id"],
-        "url": row["url"],
-        "public": row["public"],
-        "permissions": row["permissions"],
-        "events": row["events"],
-        "keys": row["keys"],
-        "installations": row["installations"],
-        "tokens": row["tokens"],
-        "created_at": output.format_time(row["created_at"]),
+        **output.copied(row, "id, name, slug, owner, kind, client_id, url, public, permissions"),
+        **output.copied(row, "events, keys, installations, tokens, created_at"),
     }
 
 

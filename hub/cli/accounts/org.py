@@ -42,9 +42,7 @@ def _rows(db: Connection) -> list[Row]:
 
 def _shape(db: Connection, row: Row) -> Row:
     return {
-        "id": row["id"],
-        "login": row["login"],
-        "name": row["name"],
+        **output.copied(row, "id, login, name"),
         "members": membership_dump.members(db, row["id"]),
         "created_at": output.format_time(row["created_at"]),
     }

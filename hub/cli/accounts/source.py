@@ -26,12 +26,7 @@ def list_sources(store: Store, as_json: bool) -> None:
 
 
 def _shape(row: Row) -> Row:
-    return {
-        "id": row["id"],
-        "name": row["name"],
-        "owner": row["owner"],
-        "created_at": output.format_time(row["created_at"]),
-    }
+    return output.copied(row, "id, name, owner, created_at")
 
 
 @source.command(examples=["tocsin source show forgejo"])

@@ -120,17 +120,9 @@ def list_tokens(store: Store, as_json: bool) -> None:
 
 def _shape(row: Row) -> dict[str, object]:
     return {
-        "id": row["id"],
-        "login": row["login"],
-        "kind": row["kind"],
-        "app": row["app"],
-        "fingerprint": row["fingerprint"],
+        **output.copied(row, "id, login, kind, app, fingerprint"),
         "ends_with": row["last_eight"],
-        "note": row["note"],
-        "scopes": row["scopes"],
-        "permissions": row["permissions"],
-        "created_at": output.format_time(row["created_at"]),
-        "expires_at": output.format_time(row["expires_at"]),
+        **output.copied(row, "note, scopes, permissions, created_at, expires_at"),
     }
 
 

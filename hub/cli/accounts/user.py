@@ -47,10 +47,7 @@ def list_users(store: Store, as_json: bool) -> None:
 
 def _shape(row: Row) -> dict[str, object]:
     return {
-        "id": row["id"],
-        "login": row["login"],
-        "name": row["name"],
-        "email": row["email"],
+        **output.copied(row, "id, login, name, email"),
         "site_admin": bool(row["site_admin"]),
         "created_at": output.format_time(row["created_at"]),
     }

@@ -63,6 +63,17 @@ def _chosen(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any]
     return {name: row[name] for name in columns} if columns else row
 
 
+def copied(row: Mapping[str, Any], names: str) -> dict[str, Any]:
+    """Return these columns of a row, such as `id, created_at`.
+
+    Columns whose names end in `_at` are times.
+    """
+    return {
+        name: format_time(row[name]) if name.endswith("_at") else row[name]
+        for name in names.split(", ")
+    }
+
+
 def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table that fits the terminal."""
     from hub.cli.console import tables

@@ -43,12 +43,7 @@ def _shape(row: Row) -> Row:
     return {
         "id": row["id"],
         "to": row["address"],
-        "login": row["login"],
-        "kind": row["kind"],
-        "state": row["state"],
-        "alerts": row["alerts"],
-        "created_at": output.format_time(row["created_at"]),
-        "ended_at": output.format_time(row["ended_at"]),
+        **output.copied(row, "login, kind, state, alerts, created_at, ended_at"),
         "next_attempt_at": output.format_time(row["due_at"]),
         "attempts": row["attempts"],
         "error": row["error"],

@@ -132,13 +132,9 @@ def _follow(
 def shape(row: Row) -> Row:
     duration = row["duration"]
     return {
-        "id": row["id"],
-        "event": row["event"],
-        "guid": row["guid"],
+        **output.copied(row, "id, event, guid"),
         "hook": row["hook_id"],
-        "url": row["url"],
-        "state": row["state"],
-        "attempts": row["attempts"],
+        **output.copied(row, "url, state, attempts"),
         "status": row["status_code"],
         "ms": None if duration is None else round(duration / 1000, 1),
         "received_at": output.format_time(row["received_at"]),

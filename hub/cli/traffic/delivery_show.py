@@ -50,19 +50,13 @@ def _one(db: Connection, delivery_id: int) -> tuple[Row, list[Row], bytes | None
 
 def _attempt(row: Row) -> Row:
     return {
-        "id": row["id"],
-        "number": row["number"],
-        "started_at": output.format_time(row["started_at"]),
+        **output.copied(row, "id, number, started_at"),
         "ms": round(row["duration"] / 1000, 1),
         "timings_ms": {name: round(spent / 1000, 1) for name, spent in row["timings"].items()},
-        "url": row["url"],
-        "address": row["address"],
+        **output.copied(row, "url, address"),
         "status": row["status_code"],
-        "error": row["error"],
-        "instruction": row["instruction"],
-        "request_headers": row["request_headers"],
-        "response_headers": row["response_headers"],
-        "response_body": row["response_body"],
+        **output.copied(row, "error, instruction"),
+        **output.copied(row, "request_headers, response_headers, response_body"),
     }
 
 

@@ -55,9 +55,7 @@ def _shape(row: Row) -> Row:
         "id": row["id"],
         "received_at": output.format_time(row["received_at"]),
         "event": row["name"],
-        "action": row["action"],
-        "repository": row["repository"],
-        "guid": row["guid"],
+        **output.copied(row, "action, repository, guid"),
         "bytes": row["size"],
         "deliveries": row["deliveries"],
     }

@@ -78,10 +78,7 @@ def _head(row: Row) -> Row:
     return {
         "id": row["id"],
         "event": row["name"],
-        "action": row["action"],
-        "repository": row["repository"],
-        "received_at": output.format_time(row["received_at"]),
-        "guid": row["guid"],
+        **output.copied(row, "action, repository, received_at, guid"),
         "from": _sender(row),
         "bytes": row["size"],
         "traceparent": row["traceparent"],

@@ -43,13 +43,9 @@ def _shape(row: Row) -> Row:
         "key": row["key"],
         "state": state,
         "delivery": row["delivery_id"],
-        "guid": row["guid"],
-        "sequence": row["sequence"],
-        "attempts": row["attempts"],
+        **output.copied(row, "guid, sequence, attempts"),
         "next_at": output.format_time(row["due_at"] if state == "waiting" else None),
-        "blocked_at": output.format_time(row["blocked_at"]),
-        "behind": row["behind"],
-        "gap": row["gap"],
+        **output.copied(row, "blocked_at, behind, gap"),
     }
 
 

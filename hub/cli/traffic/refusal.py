@@ -46,10 +46,7 @@ def _shape(row: Row) -> Row:
     return {
         "id": row["id"],
         "at": output.format_time(row["at"]),
-        "reason": row["reason"],
-        "sender": row["sender"],
-        "event": row["event"],
-        "guid": row["guid"],
+        **output.copied(row, "reason, sender, event, guid"),
         "bytes": row["size"],
         "path": row["path"],
         "address": row["address"],

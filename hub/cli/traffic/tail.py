@@ -70,9 +70,7 @@ def _shape(row: Row) -> Row:
     waits = row["state"] in (WAITING, BEHIND)
     return {
         "id": row["delivery_id"],
-        "event": row["event"],
-        "guid": row["guid"],
-        "repository": row["repository"],
+        **output.copied(row, "event, guid, repository"),
         "hook": row["hook_id"],
         "url": row["url"],
         "state": STATES.get(row["state"]),

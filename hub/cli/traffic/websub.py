@@ -37,9 +37,7 @@ def list_subscriptions(store: Store, ended: bool, limit: int, as_json: bool) -> 
 
 def _shape(row: Row) -> Row:
     return {
-        "id": row["id"],
-        "topic": row["topic"],
-        "callback": row["callback"],
+        **output.copied(row, "id, topic, callback"),
         "signed": row["secret"] is not None,
         "lease_ends_at": output.format_time(row["lease_ends_at"]),
         "state": "active" if row["ended_at"] is None else row["reason"] or "ended",
