@@ -109,7 +109,7 @@ class Frequent(TypedDict):
     audited: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Operation:
     """An operation of the API with all that its declaration says.
 
@@ -122,28 +122,28 @@ class Operation:
     access: Access
     function: Callable[..., Any]
     status: int
-    also: tuple[int, ...]
-    errors: tuple[int, ...]
-    emits: tuple[str, ...]
-    before: Before | None
-    waits: Waits | None
-    bodies: int
-    needs_body: bool
-    deprecated: Deprecation | None
+    also: tuple[int, ...] = ()
+    errors: tuple[int, ...] = ()
+    emits: tuple[str, ...] = ()
+    before: Before | None = None
+    waits: Waits | None = None
+    bodies: int = 1
+    needs_body: bool = False
+    deprecated: Deprecation | None = None
     versions: tuple[str, ...]
     """The API versions that have it."""
     per_page: tuple[int, int]
     """The default and the maximum number of items on a page."""
-    created: bool
-    media: tuple[str, ...]
-    family: str | None
-    category: str
-    points: int | None
+    created: bool = False
+    media: tuple[str, ...] = ()
+    family: str | None = None
+    category: str = "core"
+    points: int | None = None
     """The cost in points; None for the default cost."""
     conditional: bool
     audited: bool
-    computes: bool
-    setting: str | None
+    computes: bool = False
+    setting: str | None = None
     steps: tuple[PathStep, ...]
     arguments: frozenset[str]
     """The function's parameters that come from the path."""
@@ -210,38 +210,28 @@ def derive(
     answer = _without_reply(hints.pop("return"))
     _check_arguments(function, hints, steps)
     assert function.__doc__, f"{function.__name__} needs a docstring, which becomes the summary"
+    options: dict[str, Any] = {
+        "status": 204 if answer is NoneType else 200,
+        "conditional": method == "GET",
+        "audited": method != "GET" and not details.get("computes"),
+        **details,
+    }
+    since, until = options.pop("since", ""), options.pop("until", "9999")
     return Operation(
         group=group,
         method=method,
         path=path,
         access=access,
         function=function,
-        status=details.get("status", 204 if answer is NoneType else 200),
-        also=details.get("also", ()),
-        errors=details.get("errors", ()),
-        emits=details.get("emits", ()),
-        before=details.get("before"),
-        waits=details.get("waits"),
-        bodies=details.get("bodies", 1),
-        needs_body=details.get("needs_body", False),
-        deprecated=details.get("deprecated"),
-        versions=_versions(details),
-        per_page=(details.get("default_per_page", DEFAULT), details.get("max_per_page", MOST)),
-        created=details.get("created", False),
-        media=details.get("media", ()),
-        family=details.get("family"),
-        category=details.get("category", "core"),
-        points=details.get("points"),
-        conditional=details.get("conditional", method == "GET"),
-        audited=details.get("audited", method != "GET" and not details.get("computes")),
-        computes=details.get("computes", False),
-        setting=details.get("setting"),
+        versions=tuple(version for version in VERSIONS if since <= version < until),
+        per_page=(options.pop("default_per_page", DEFAULT), options.pop("max_per_page", MOST)),
         steps=steps,
         arguments=frozenset(step.argument for step in steps) & hints.keys(),
         body_type=hints.get("body"),
         query_type=hints.get("query"),
         pages=hints.get("page"),
         answer=answer,
+        **options,
     )
 
 
@@ -260,11 +250,6 @@ def _without_reply(annotation: Any) -> Any:
 
 def _is_object(schema: dict[str, Any]) -> bool:
     return schema.get("type") == "object" or "$ref" in schema
-
-
-def _versions(details: OperationOptions) -> tuple[str, ...]:
-    since, until = details.get("since", ""), details.get("until", "9999")
-    return tuple(version for version in VERSIONS if since <= version < until)
 
 
 def _check_arguments(

@@ -201,25 +201,19 @@ def app_hook(row: Row) -> AppHook:
     return {**system_hook(row, "App"), "app_id": row["app_id"]}
 
 
+_system_hook = row_serializer(SystemHook, "type", "name", "active", "config", "delivery")
+
+
 def system_hook(row: Row, kind: str = "System") -> SystemHook:
     """Serialize a hook of the whole installation, which the API does not have."""
-    return {
-        "type": kind,
-        "id": row["id"],
-        "name": "web",
-        "active": bool(row["active"]),
-        "events": row["events"],
-        "config": hook_config(row),
-        "updated_at": iso(row["updated_at"]),
-        "created_at": iso(row["created_at"]),
-        "disabled_reason": row["disabled_reason"],
-        "paused_at": None if row["paused_at"] is None else iso(row["paused_at"]),
-        "pause_reason": row["pause_reason"],
-        "certificate_ends_at": time(row["certificate_ends_at"]),
-        "handshake": row["handshake"],
-        "handshake_rate": row["handshake_rate"],
-        "delivery": row["options"],
-    }
+    return _system_hook(
+        row,
+        type=kind,
+        name="web",
+        active=bool(row["active"]),
+        config=hook_config(row),
+        delivery=row["options"],
+    )
 
 
 def hook_response(last: Row | None) -> HookResponse:

@@ -17,12 +17,11 @@ from hub.rest.interaction_check import check_archived
 from hub.rest.paging import NumberedPaging
 from hub.rest.repository_serializers import MinimalRepository, repository
 from hub.rest.resolve import text
-from hub.rest.serializers import SimpleUser, node_id, simple_users
+from hub.rest.serializers import SimpleUser, row_serializer, simple_users
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
 from store.checks import commit_statuses
-from store.clock import iso
 from store.delivery.outbox import SnapshotEvent
 from store.errors import Invalid
 from store.repositories import branch_protection, refs
@@ -176,20 +175,17 @@ def statuses(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
     return [_status(urls, repo, row, people.get(row["creator_id"])) for row in rows]
 
 
+_serialize = row_serializer(Status, "url", "avatar_url", "id", "creator", kind="StatusContext")
+
+
 def _status(urls: Urls, repo: Row, row: Row, creator: SimpleUser | None) -> Status:
-    return {
-        "url": f"{urls.repository(repo)}/statuses/{row['sha']}",
-        "avatar_url": None if creator is None else creator["avatar_url"],
-        "id": row["number"],
-        "node_id": node_id("StatusContext", row["number"]),
-        "state": row["state"],
-        "description": row["description"],
-        "target_url": row["target_url"],
-        "context": row["context"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "creator": creator,
-    }
+    return _serialize(
+        row,
+        url=f"{urls.repository(repo)}/statuses/{row['sha']}",
+        avatar_url=None if creator is None else creator["avatar_url"],
+        id=row["number"],
+        creator=creator,
+    )
 
 
 def _simple(status: Status) -> SimpleStatus:

@@ -9,8 +9,8 @@ from hub.rest.urls import Urls
 from store import Row
 
 
-class EventTeam(TypedDict):
-    """A team in the form used by issue events."""
+class TeamDetails(TypedDict):
+    """The members that all forms of a team have."""
 
     id: int
     node_id: str
@@ -24,33 +24,25 @@ class EventTeam(TypedDict):
     html_url: str
     members_url: str
     repositories_url: str
-    type: Literal["organization"]
     parent: None
+
+
+class EventTeam(TeamDetails):
+    """A team in the form used by issue events."""
+
+    type: Literal["organization"]
 
 
 class Team(EventTeam):
     organization_id: int
 
 
-class ListedTeam(TypedDict):
+class ListedTeam(TeamDetails):
     """A team of an organization, or of the enterprise that assigns it to the organization."""
 
-    id: int
-    node_id: str
-    name: str
-    slug: str
-    description: str | None
-    privacy: str
-    notification_setting: str
-    permission: str
-    url: str
-    html_url: str
-    members_url: str
-    repositories_url: str
     type: Literal["organization", "enterprise"]
     organization_id: NotRequired[int]
     enterprise_id: NotRequired[int]
-    parent: None
 
 
 def listed(urls: Urls, org: Row, row: Row) -> ListedTeam:

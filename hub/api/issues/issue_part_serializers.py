@@ -6,7 +6,7 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from hub.api.issues.body_forms import BodyForms
-from hub.rest.serializers import SimpleUser, node_id, time
+from hub.rest.serializers import SimpleUser, node_id, row_serializer, time
 from hub.rest.urls import Urls
 from store import Row
 from store.clock import iso
@@ -103,27 +103,22 @@ def label(urls: Urls, repo: Row, row: Row) -> Label:
     }
 
 
+_milestone = row_serializer(
+    Milestone, "url", "html_url", "labels_url", "creator", "due_on", kind="Milestone"
+)
+
+
 def milestone(urls: Urls, repo: Row, row: Row, people: People) -> Milestone:
     """Serialize a milestone."""
     url = urls.milestone(repo, row["number"])
-    return {
-        "url": url,
-        "html_url": f"{urls.page(repo)}/milestone/{row['number']}",
-        "labels_url": f"{url}/labels",
-        "id": row["id"],
-        "node_id": node_id("Milestone", row["id"]),
-        "number": row["number"],
-        "state": row["state"],
-        "title": row["title"],
-        "description": row["description"],
-        "creator": people.get(row["creator_id"]),
-        "open_issues": row["open_issues"],
-        "closed_issues": row["closed_issues"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "closed_at": time(row["closed_at"]),
-        "due_on": time(row["due_on"]),
-    }
+    return _milestone(
+        row,
+        url=url,
+        html_url=f"{urls.page(repo)}/milestone/{row['number']}",
+        labels_url=f"{url}/labels",
+        creator=people.get(row["creator_id"]),
+        due_on=time(row["due_on"]),
+    )
 
 
 def comment(

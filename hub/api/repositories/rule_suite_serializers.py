@@ -18,7 +18,6 @@ from store.repositories.rule_suites import RuleSuiteFilter
 
 Result = Literal["pass", "fail", "bypass"]
 PERIODS = {"hour": HOUR, "day": DAY, "week": 7 * DAY, "month": 30 * DAY}
-ALL = "all"
 
 
 class RuleSuiteQuery(TypedDict, total=False):
@@ -35,15 +34,10 @@ class RuleSuiteQuery(TypedDict, total=False):
     evaluate_status: Annotated[Literal["all", "active", "evaluate"], Field(default="all")]
 
 
-class RuleSuite(TypedDict):
-    """A rule suite. `actor_id` and `actor_name` are missing if the user who pushed is not known.
-
-    `evaluation_result` is missing if no rule is on trial.
-    """
+class EvaluatedPush(TypedDict):
+    """The members that all forms of a rule suite have."""
 
     id: int
-    actor_id: NotRequired[int]
-    actor_name: NotRequired[str]
     before_sha: str
     after_sha: str
     ref: str
@@ -51,6 +45,16 @@ class RuleSuite(TypedDict):
     repository_name: str
     pushed_at: str
     result: Result
+
+
+class RuleSuite(EvaluatedPush):
+    """A rule suite. `actor_id` and `actor_name` are missing if the user who pushed is not known.
+
+    `evaluation_result` is missing if no rule is on trial.
+    """
+
+    actor_id: NotRequired[int]
+    actor_name: NotRequired[str]
     evaluation_result: NotRequired[Result]
 
 
@@ -68,17 +72,9 @@ class RuleEvaluation(TypedDict):
     details: str | None
 
 
-class RuleSuiteDetail(TypedDict):
-    id: int
+class RuleSuiteDetail(EvaluatedPush):
     actor_id: int | None
     actor_name: str | None
-    before_sha: str
-    after_sha: str
-    ref: str
-    repository_id: int
-    repository_name: str
-    pushed_at: str
-    result: Result
     evaluation_result: Result | None
     rule_evaluations: list[RuleEvaluation]
 
@@ -101,13 +97,14 @@ def listed(
         actor = accounts.by_login(db, query["actor_name"])
         if actor is None:
             return []
+    result = query.get("rule_suite_result")
     chosen = RuleSuiteFilter(
         since=db.now - PERIODS[query.get("time_period", "day")],
         owner_id=owner_id,
         repo_id=repo_id,
         ref=query.get("ref"),
         actor_id=None if actor is None else actor["id"],
-        result=_but_all(query.get("rule_suite_result")),
+        result=None if result == "all" else result,
         active=query.get("evaluate_status") == "active",
         evaluated=query.get("evaluate_status") == "evaluate",
         viewer=viewer,
@@ -115,10 +112,6 @@ def listed(
     page.count(lambda most: rule_suites.count(db, chosen, most))
     rows = rule_suites.page(db, chosen, limit=page.limit, offset=page.offset)
     return [_item(row) for row in rows]
-
-
-def _but_all(value: str | None) -> str | None:
-    return None if value == ALL else value
 
 
 _suite = row_serializer(RuleSuite, "id", "repository_id")

@@ -29,37 +29,33 @@ Setting = Literal["not-set", "disabled", "enabled"]
 Version = Annotated[Text, MaxLen(255)]
 
 
-class ProviderPattern(TypedDict):
+class ListedPattern(TypedDict):
+    """The members that patterns of providers and of organizations have."""
+
+    token_type: str
+    slug: str
+    display_name: str
+    alert_total: int
+    alert_total_percentage: int
+    false_positives: int
+    false_positive_rate: int
+    bypass_rate: int
+    default_setting: Default
+
+
+class ProviderPattern(ListedPattern):
     """A provider's pattern. All rates are rounded percentages.
 
     `alert_total_percentage` relates to all alerts, `false_positive_rate` to the pattern's alerts,
     and `bypass_rate` to the pushes that it blocked.
     """
 
-    token_type: str
-    slug: str
-    display_name: str
-    alert_total: int
-    alert_total_percentage: int
-    false_positives: int
-    false_positive_rate: int
-    bypass_rate: int
-    default_setting: Default
     setting: Setting
     enterprise_setting: Setting | None
 
 
-class CustomPattern(TypedDict):
-    token_type: str
+class CustomPattern(ListedPattern):
     custom_pattern_version: str | None
-    slug: str
-    display_name: str
-    alert_total: int
-    alert_total_percentage: int
-    false_positives: int
-    false_positive_rate: int
-    bypass_rate: int
-    default_setting: Default
     setting: Default
 
 
