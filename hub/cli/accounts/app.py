@@ -68,8 +68,7 @@ def app() -> None:
 
 
 @app.command("list", examples=["tocsin app list"])
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_apps(store: Store, as_json: bool) -> None:
     """List the applications, without their secrets."""
     rows = [_shape(row) for row in store.look(app_list.every)]
@@ -90,8 +89,7 @@ def _shape(row: Row) -> dict[str, object]:
 
 @app.command(examples=["tocsin app show Lab"])
 @click.argument("name")
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, name: str, as_json: bool) -> None:
     """Show the application NAME and where it is installed."""
     found, on = store.look(_installed, name)

@@ -22,8 +22,7 @@ def key() -> None:
 
 @key.command("list", examples=["tocsin app key list Mill"])
 @click.argument("name", required=False)
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_keys(store: Store, name: str | None, as_json: bool) -> None:
     """List the keys of all applications, or of NAME.
 

@@ -25,8 +25,7 @@ def org() -> None:
 
 
 @org.command("list", examples=["tocsin org list"])
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_organizations(store: Store, as_json: bool) -> None:
     """List the organizations."""
     output.print_rows(
@@ -50,8 +49,7 @@ def _shape(db: Connection, row: Row) -> Row:
 
 @org.command(examples=["tocsin org show tower"])
 @click.argument("login", shell_complete=suggestions.logins)
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, login: str, as_json: bool) -> None:
     """Show the organization LOGIN with its members and what it owns."""
 

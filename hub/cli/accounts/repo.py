@@ -27,8 +27,7 @@ def repo() -> None:
 
 
 @repo.command("list", examples=["tocsin repo list"])
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_repositories(store: Store, as_json: bool) -> None:
     """List the repositories."""
     rows = store.look(_rows)
@@ -57,8 +56,7 @@ def _shape(db: Connection, row: Row) -> Row:
 
 @repo.command(examples=["tocsin repo show ada/bell-tower"])
 @FULL_NAME
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, full_name: tuple[str, str], as_json: bool) -> None:
     """Show a repository with its roles and how much it has."""
 

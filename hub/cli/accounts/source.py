@@ -17,8 +17,7 @@ def source() -> None:
 
 
 @source.command("list", examples=["tocsin source list"])
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_sources(store: Store, as_json: bool) -> None:
     """List the sources, without their secrets."""
     rows = [_shape(row) for row in store.look(sources.every)]
@@ -31,8 +30,7 @@ def _shape(row: Row) -> Row:
 
 @source.command(examples=["tocsin source show forgejo"])
 @click.argument("name", shell_complete=suggestions.source_names)
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, name: str, as_json: bool) -> None:
     """Show the source NAME, without its secret."""
 

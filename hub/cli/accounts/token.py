@@ -105,8 +105,7 @@ def add(
 
 
 @token.command("list", examples=["tocsin token list"])
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_tokens(store: Store, as_json: bool) -> None:
     """List the tokens, without their values."""
     rows = [_shape(row) for row in store.look(tokens.list_all)]
@@ -128,8 +127,7 @@ def _shape(row: Row) -> dict[str, object]:
 
 @token.command(examples=["tocsin token show 7"])
 @click.argument("token_id", metavar="ID", type=IdType())
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, token_id: int, as_json: bool) -> None:
     """Show the token with this ID, without its value."""
     output.print_record(_shape(store.look(_find, token_id, "")), as_json=as_json)

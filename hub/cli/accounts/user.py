@@ -35,8 +35,7 @@ def user() -> None:
 
 
 @user.command("list", examples=["tocsin user list"])
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_users(store: Store, as_json: bool) -> None:
     """List the users."""
     rows = [_shape(row) for row in store.look(accounts.list_all) if row["kind"] == "User"]
@@ -55,8 +54,7 @@ def _shape(row: Row) -> dict[str, object]:
 
 @user.command(examples=["tocsin user show ada"])
 @click.argument("login", shell_complete=suggestions.logins)
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, login: str, as_json: bool) -> None:
     """Show the user LOGIN with how they log in and what they own."""
     output.print_record(store.look(_details, login), as_json=as_json)

@@ -96,13 +96,15 @@ def with_store(command: Callable[Concatenate[Store, P], T]) -> Callable[..., Any
     @configured
     @wraps(command)
     def run(configuration: Configuration, *args: Any, **kwargs: Any) -> T:
-        store = opened(configuration.settings, create=False)
-        try:
+        with opening(configuration.settings) as store:
             return command(store, *args, **kwargs)
-        finally:
-            store.shut()
 
     return run
+
+
+def listing_of_store(command: Callable[Concatenate[Store, P], T]) -> Callable[..., Any]:
+    """Pass the store to a command that shows rows, with the options of `listing`."""
+    return listing(with_store(command))
 
 
 def opened(settings: Settings, *, create: bool) -> Store:

@@ -41,8 +41,7 @@ def alert() -> None:
 
 
 @alert.command("list", examples=["tocsin alert list", "tocsin alert list --json"])
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_alerts(store: Store, as_json: bool) -> None:
     """List the problems, open ones first.
 
@@ -58,8 +57,7 @@ def list_alerts(store: Store, as_json: bool) -> None:
 
 @alert.command(examples=["tocsin alert show ci.example/503"])
 @PROBLEM
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, name: str, as_json: bool) -> None:
     """Show a problem with its hooks."""
     found = store.look(_find, name)

@@ -23,8 +23,7 @@ HOOK_ID = click.argument(
 
 @command(examples=["tocsin alert mails", "tocsin alert mails --json"])
 @options.limit
-@options.listing
-@options.with_store
+@options.listing_of_store
 def mails(store: Store, limit: int, as_json: bool) -> None:
     """List the latest mails, with the reason if one was not sent."""
     output.print_rows(

@@ -37,8 +37,7 @@ def audit() -> None:
               " it.")  # fmt: skip
 @click.option("--before", metavar="NUMBER", type=IdType(), help="Only entries before this one.")
 @options.limit
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_entries(
     store: Store,
     since: int | None,
@@ -81,8 +80,7 @@ def _shape(row: Row) -> Row:
 
 @audit.command(examples=["tocsin audit show 812"])
 @click.argument("number", metavar="ID", type=IdType())
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, number: int, as_json: bool) -> None:
     """Show one entry with the names of the changed fields."""
     wanted = AuditFilter(before=number + 1)

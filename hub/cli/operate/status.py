@@ -10,8 +10,7 @@ from store.projection import projection_cursor
 
 
 @command(examples=["tocsin status", "tocsin status --json"])
-@options.listing
-@options.with_store
+@options.listing_of_store
 def status(store: Store, as_json: bool) -> None:
     """Count accounts, hooks and deliveries, and show the backlog."""
     found = store.look(_status)

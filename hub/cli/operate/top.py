@@ -42,8 +42,7 @@ SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
     is_flag=True,
     help="Print once and end. Without a terminal, or with TERM=dumb, only --json goes on.",
 )
-@options.listing
-@options.with_store
+@options.listing_of_store
 def top(store: Store, interval: float, once: bool, as_json: bool) -> None:
     """Watch rates, latency, backlog and endpoints, until q or Ctrl-C.
 

@@ -64,8 +64,7 @@ def delivery() -> None:
 @click.option("--follow", is_flag=True,
               help="Show each new attempt, until Ctrl-C, oldest first.")  # fmt: skip
 @options.limit
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_deliveries(
     store: Store,
     state: str | None,

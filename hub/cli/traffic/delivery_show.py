@@ -13,8 +13,7 @@ from store.delivery import attempts, delivery_queries, events
 
 @command(examples=["tocsin delivery show 2"])
 @click.argument("delivery_id", metavar="ID", type=IdType(), shell_complete=suggestions.delivery_ids)
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, delivery_id: int, as_json: bool) -> None:
     """Show one delivery with all its attempts, request and response."""
     row, tried, body = store.look(_one, delivery_id)

@@ -25,8 +25,7 @@ def event() -> None:
               shell_complete=suggestions.event_names)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @options.limit
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_events(
     store: Store,
     unwanted: bool,

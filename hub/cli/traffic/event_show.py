@@ -25,8 +25,7 @@ TABLE = ("id", "hook", "url", "state", "attempts", "status", "problem")
 )
 @click.argument("event_id", metavar="ID", type=IdType(), shell_complete=suggestions.event_ids)
 @click.option("--payload", "whole", is_flag=True, help="Print the payload alone, byte for byte.")
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, event_id: int, whole: bool, as_json: bool) -> None:
     """Show an event with its payload and its deliveries.
 

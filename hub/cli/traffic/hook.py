@@ -94,8 +94,7 @@ def hook() -> None:
 )
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @hook_place.around
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_hooks(
     store: Store,
     full_name: tuple[str, str] | None,
@@ -154,8 +153,7 @@ def state_of(row: Row) -> str:
 
 @hook.command(examples=["tocsin hook show 1"])
 @HOOK_ID
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, hook_id: int, as_json: bool) -> None:
     """Show a hook with its options and what waits for it."""
     output.print_record(store.look(_details, hook_id), as_json=as_json)

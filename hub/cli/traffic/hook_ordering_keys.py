@@ -16,8 +16,7 @@ KEY = click.argument("key")
 @HOOK_ID
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True,
               help="Show at most this many keys.")  # fmt: skip
-@options.listing
-@options.with_store
+@options.listing_of_store
 def ordering_keys(store: Store, hook_id: int, limit: int, as_json: bool) -> None:
     """List the keys of an ordered hook that have something to send.
 

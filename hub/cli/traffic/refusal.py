@@ -16,8 +16,7 @@ def refusal() -> None:
 
 @refusal.command("list", examples=["tocsin refusal list", "tocsin refusal list --limit 5 --json"])
 @options.limit
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_refusals(store: Store, limit: int, as_json: bool) -> None:
     """List rejected events, newest first, with the reason."""
     rows = [_shape(row) for row in store.look(kept.page, limit=limit)]
@@ -31,8 +30,7 @@ def list_refusals(store: Store, limit: int, as_json: bool) -> None:
 
 @refusal.command(examples=["tocsin refusal show 7"])
 @click.argument("refusal_id", metavar="ID", type=IdType())
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, refusal_id: int, as_json: bool) -> None:
     """Show a rejected event with the whole reason."""
     rows = store.look(kept.page, limit=kept.KEPT)

@@ -23,8 +23,7 @@ def websub() -> None:
 @websub.command("list", examples=["tocsin websub list", "tocsin websub list --ended"])
 @click.option("--ended", is_flag=True, help="Also ended subscriptions.")
 @options.limit
-@options.listing
-@options.with_store
+@options.listing_of_store
 def list_subscriptions(store: Store, ended: bool, limit: int, as_json: bool) -> None:
     """List the WebSub subscriptions, newest first."""
     rows = [_shape(row) for row in store.look(kept.page, limit=limit, ended=ended)]
@@ -46,8 +45,7 @@ def _shape(row: Row) -> Row:
 
 @websub.command(examples=["tocsin websub show 3"])
 @SUBSCRIPTION_ID
-@options.listing
-@options.with_store
+@options.listing_of_store
 def show(store: Store, subscription_id: int, as_json: bool) -> None:
     """Show a WebSub subscription, also an ended one."""
     output.print_record(_shape(store.look(_find, subscription_id)), as_json=as_json)
