@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
 
-from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
+from worker.http.answer import ExchangeResult, Withheld
 from worker.http.endpoint import Endpoint
 from worker.http.tls_contexts import TlsChoice
 from worker.http.transport import Transport
@@ -30,34 +30,10 @@ class SenderPool:
 
     def __init__(self, transport: Transport, supervisor: SenderSupervisor) -> None:
         self._transport, self._supervisor = transport, supervisor
+        # A request that is signed already is sent in this process.
+        self.post = transport.post
         self._in_flight = 0
         self._addresses: OrderedDict[str, str] = OrderedDict()
-
-    async def post(
-        self,
-        endpoint: Endpoint,
-        head: bytes,
-        body: bytes,
-        *,
-        deadline: float,
-        verify_tls: TlsChoice = True,
-        keep: int = MAX_BODY,
-        may_send: Callable[[], bool] | None = None,
-        may_reach: Callable[[str], bool] | None = None,
-        spent: float = 0.0,
-    ) -> ExchangeResult:
-        """See HttpSender. A request that is signed already is sent in this process."""
-        return await self._transport.post(
-            endpoint,
-            head,
-            body,
-            deadline=deadline,
-            verify_tls=verify_tls,
-            keep=keep,
-            may_send=may_send,
-            may_reach=may_reach,
-            spent=spent,
-        )
 
     async def post_unsigned(
         self,
