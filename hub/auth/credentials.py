@@ -84,15 +84,11 @@ def credential_of(headers: Mapping[bytes, bytes]) -> str | None:
     scheme, _, value = given.decode("latin-1").partition(" ")
     value = value.strip()
     if scheme.lower() == "basic":
-        return _basic(value)
+        user, password = _pair(value)
+        return user if password in NO_PASSWORD else password
     if scheme.lower() not in ("bearer", "token"):
         raise Unauthenticated("Bad credentials")
     return value
-
-
-def _basic(value: str) -> str:
-    user, password = _pair(value)
-    return user if password in NO_PASSWORD else password
 
 
 def _pair(value: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from hub.rest.context import Context, Services
 from hub.ui.viewer import DashboardViewer, may
 from store import Connection
 from store.alerts import trouble
-from store.errors import Missing
+from store.errors import existing
 from store.monitoring.stats import DeliveryStats
 
 MOST = 2**62
@@ -77,7 +77,7 @@ class ViewContext:
 
     def number(self, name: str) -> int:
         """Return a positive number in the path. Raises Missing for anything else."""
-        return natural(self.values[name]) or _missing(name)
+        return existing(natural(self.values[name]), name)
 
     def asked(self, name: str, longest: int = 200) -> str:
         """Return a query parameter, trimmed, up to `longest` characters; empty if it is missing."""
@@ -102,7 +102,3 @@ class ViewContext:
 def natural(text: str) -> int | None:
     """Parse a positive number in digits; None for anything else."""
     return numbers.natural(text) or None
-
-
-def _missing(name: str) -> int:
-    raise Missing(name)

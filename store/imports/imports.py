@@ -35,7 +35,7 @@ RESOURCE = "Import"
 def get(db: Connection, repo_id: int) -> Row | None:
     """Return the repository's import (COLUMNS, password sealed, choices as a list), or None."""
     row = db.one(f"SELECT {COLUMNS} FROM source_import WHERE repo_id = :id", id=repo_id)
-    return None if row is None else _opened(row)
+    return row and row | {"project_choices": orjson.loads(row["project_choices"])}
 
 
 def start(
@@ -159,7 +159,3 @@ def password_of(db: Connection, row: Row) -> str | None:
 
 def _sealed(db: Connection, password: str | None) -> bytes | None:
     return None if password is None else db.vault.seal(password)
-
-
-def _opened(row: Row) -> Row:
-    return row | {"project_choices": orjson.loads(row["project_choices"])}

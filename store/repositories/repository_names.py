@@ -124,10 +124,7 @@ def is_renamed(db: Connection, repo: Row, reported: ReportedRepository) -> bool:
         return False
     if reported.former_name == row["name_key"]:
         return True
-    known = {row["name_key"], *_former_names(db, repo["id"])}
+    former = db.column("SELECT name_key FROM repository_name WHERE repo_id = :id", id=repo["id"])
+    known = {row["name_key"], *former}
     named = {reported.name.lower(), reported.former_name}
     return reported.created_at == row["created_at"] and known.isdisjoint(named)
-
-
-def _former_names(db: Connection, repo_id: int) -> list[str]:
-    return db.column("SELECT name_key FROM repository_name WHERE repo_id = :id", id=repo_id)

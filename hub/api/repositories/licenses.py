@@ -89,7 +89,11 @@ def get_all_commonly_used(
 
     The featured ones first, then other common ones, then all other known ones.
     """
-    found = [one for one in license_catalog.list_all() if _wanted(one, query)]
+    found = [
+        one
+        for one in license_catalog.list_all()
+        if "featured" not in query or one.featured == query["featured"]
+    ]
     page.total = len(found)
     shown = found[page.offset : page.offset + page.limit]
     return [repository_serializers.license_simple(ctx.urls, one.key) for one in shown]
@@ -129,10 +133,6 @@ def get_for_repo(ctx: Context, repo: Row, query: At) -> LicenseContent | TypedRe
     if ctx.media.param == "html":
         return _reply("html", rendered(file).encode())
     return content(ctx, repo, file)
-
-
-def _wanted(one: KnownLicense, query: LicenseQuery) -> bool:
-    return "featured" not in query or one.featured == query["featured"]
 
 
 def _branch(ref: str | None, repo: Row) -> str:
