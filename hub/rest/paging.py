@@ -1,7 +1,7 @@
 """Pages of a list: by number, or by a cursor that stays valid while the list grows."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 from urllib.parse import urlencode
 
 from hub.http.errors import Malformed, Rejected
@@ -14,6 +14,11 @@ COUNT_LIMIT = 1_000
 # The last page that can be requested: the offset of its first item still fits into a column.
 FARTHEST = 10**15
 CURSOR: dict[str, Any] = {"type": "string", "pattern": f"^{SHAPE.pattern}$"}
+
+
+class PageBounds(TypedDict):
+    limit: int
+    offset: int
 
 
 class Paging:
@@ -34,6 +39,7 @@ class Paging:
     ) -> None:
         self.limit = min(natural(query.get("per_page", "")) or default, most)
         self._cursors = cursors
+        self._links: dict[str, dict[str, Any]] = {}
         self._read(query)
 
     def _read(self, query: Mapping[str, str]) -> None:
@@ -44,7 +50,7 @@ class Paging:
 
         None removes a parameter.
         """
-        raise NotImplementedError
+        return self._links
 
 
 class NumberedPaging(Paging):
@@ -63,6 +69,11 @@ class NumberedPaging(Paging):
         self.offset = (self.number - 1) * self.limit
         self.total = 0
         self._endless = False
+
+    @property
+    def bounds(self) -> PageBounds:
+        """Return the bounds of the page's rows as arguments."""
+        return {"limit": self.limit, "offset": self.offset}
 
     def count(self, counted: Callable[[int], int]) -> None:
         """Set the total with `counted(most)`, a function that stops counting at `most`.
@@ -90,23 +101,10 @@ class NumberedPaging(Paging):
 class UncountedPaging(Paging):
     """A page of a list that is never counted. Its links follow from its rows."""
 
-    def __init__(
-        self,
-        query: Mapping[str, str],
-        cursors: Cursors,
-        default: int = DEFAULT,
-        most: int = MOST,
-    ) -> None:
-        super().__init__(query, cursors, default, most)
-        self._links: dict[str, dict[str, Any]] = {}
-
     @property
     def wanted(self) -> int:
         """Return how many rows to request: one more than a page, to learn whether more follow."""
         return self.limit + 1
-
-    def links(self) -> dict[str, dict[str, Any]]:
-        return self._links
 
 
 class CursorPaging(UncountedPaging):

@@ -70,9 +70,7 @@ def list_authorizations(ctx: Context, page: NumberedPaging, query: OfApp) -> lis
     """
     account_id, app_id = ctx.required_caller.account_id, filtered(ctx, query)
     page.count(lambda most: authorizations.count(ctx.db, account_id, most, app_id=app_id))
-    rows = authorizations.page(
-        ctx.db, account_id, limit=page.limit, offset=page.offset, app_id=app_id
-    )
+    rows = authorizations.page(ctx.db, account_id, **page.bounds, app_id=app_id)
     return [app_serializers.authorization(ctx.urls, row) for row in rows]
 
 

@@ -126,7 +126,7 @@ def _addresses(body: Body) -> list[str]:
 def _page(ctx: Context, page: NumberedPaging, *, public: bool) -> list[Email]:
     account_id = ctx.required_caller.account_id
     page.total = emails.count(ctx.db, account_id, public=public)
-    rows = emails.page(ctx.db, account_id, limit=page.limit, offset=page.offset, public=public)
+    rows = emails.page(ctx.db, account_id, **page.bounds, public=public)
     return [_serialize(row) for row in rows]
 
 

@@ -21,7 +21,7 @@ def list_grants(ctx: Context, page: NumberedPaging, query: OfApp) -> list[Grant]
     """
     account_id, app_id = ctx.required_caller.account_id, filtered(ctx, query)
     page.count(lambda most: grants.count(ctx.db, account_id, most, app_id=app_id))
-    rows = grants.page(ctx.db, account_id, limit=page.limit, offset=page.offset, app_id=app_id)
+    rows = grants.page(ctx.db, account_id, **page.bounds, app_id=app_id)
     return [app_serializers.grant(ctx.urls, row) for row in rows]
 
 

@@ -116,7 +116,7 @@ def list_memberships_for_authenticated_user(
     if query.get("state") == "pending":
         return []
     page.total = memberships.count_of(ctx.db, chosen)
-    rows = memberships.of(ctx.db, chosen, limit=page.limit, offset=page.offset)
+    rows = memberships.of(ctx.db, chosen, **page.bounds)
     return [_serialize(ctx, row, account, row["role"]) for row in rows]
 
 
@@ -156,7 +156,7 @@ def _listed(
 ) -> list[SimpleUser]:
     chosen = memberships.MemberSelection(org["id"], public_only, role, only)
     page.count(lambda most: memberships.count_members(ctx.db, chosen, most))
-    rows = memberships.members(ctx.db, chosen, limit=page.limit, offset=page.offset)
+    rows = memberships.members(ctx.db, chosen, **page.bounds)
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 

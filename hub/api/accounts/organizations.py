@@ -53,5 +53,5 @@ def list_for_user(ctx: Context, username: Row, page: NumberedPaging) -> list[Org
 
 def _page(ctx: Context, chosen: OwnSelection, page: NumberedPaging) -> list[OrganizationSimple]:
     page.total = memberships.count_of(ctx.db, chosen)
-    rows = memberships.of(ctx.db, chosen, limit=page.limit, offset=page.offset)
+    rows = memberships.of(ctx.db, chosen, **page.bounds)
     return [organization_serializers.organization(ctx.urls, row) for row in rows]

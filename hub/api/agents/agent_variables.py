@@ -136,7 +136,7 @@ def list_org_variables(ctx: Context, org: Row, page: NumberedPaging) -> AgentVar
     Sorted by name, with their values.
     """
     page.total = agent_variables.count(ctx.db, org["id"])
-    rows = agent_variables.page(ctx.db, org["id"], limit=page.limit, offset=page.offset)
+    rows = agent_variables.page(ctx.db, org["id"], **page.bounds)
     return {
         "total_count": page.total,
         "variables": [agent_serializers.variable(ctx.urls, org, row) for row in rows],
@@ -201,9 +201,7 @@ def list_selected_repos_for_org_variable(
     """
     agent_repositories.check_is_selected(name)
     page.total = agent_repositories.count(ctx.db, name["id"], _viewer(ctx))
-    rows = agent_repositories.page(
-        ctx.db, name["id"], _viewer(ctx), limit=page.limit, offset=page.offset
-    )
+    rows = agent_repositories.page(ctx.db, name["id"], _viewer(ctx), **page.bounds)
     shown = repository_serializers.repositories(ctx.urls, ctx.db, rows)
     return {"total_count": page.total, "repositories": shown}
 

@@ -67,9 +67,7 @@ def list_installations_for_authenticated_user(ctx: Context, page: NumberedPaging
     app_id, _ = _app_and_user(ctx)
     own = own_memberships(ctx.db, ctx.required_caller)
     page.total = user_installations.count(ctx.db, app_id, own)
-    rows = user_installations.page(
-        ctx.db, app_id, own, total=page.total, limit=page.limit, offset=page.offset
-    )
+    rows = user_installations.page(ctx.db, app_id, own, total=page.total, **page.bounds)
     return {
         "total_count": page.total,
         "installations": app_serializers.several(ctx.urls, ctx.db, rows),
@@ -109,9 +107,7 @@ def _listed(
     ctx: Context, page: NumberedPaging, chosen: RepositoryFilter, every: bool
 ) -> InstallationRepositories:
     page.total = repository_lists.count(ctx.db, chosen)
-    rows = repository_lists.page(
-        ctx.db, chosen, sort="created", descending=False, limit=page.limit, offset=page.offset
-    )
+    rows = repository_lists.page(ctx.db, chosen, sort="created", descending=False, **page.bounds)
     return {
         "total_count": page.total,
         "repositories": full_serializers.several(ctx, rows),

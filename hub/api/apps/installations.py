@@ -74,7 +74,7 @@ def list_installations(
         "outdated": query.get("outdated") == "true",
     }
     page.count(lambda most: installations.count(ctx.db, app["id"], most, **chosen))
-    rows = installations.page(ctx.db, app["id"], limit=page.limit, offset=page.offset, **chosen)
+    rows = installations.page(ctx.db, app["id"], **page.bounds, **chosen)
     return app_serializers.several(ctx.urls, ctx.db, rows)
 
 

@@ -132,9 +132,7 @@ def list_artifact_deployment_records(
     """
     digest, viewer = deployments.digest_in_path(subject_digest), deployments.viewer(ctx)
     page.total = artifacts.total(ctx.db, org["id"], digest, viewer, "deployments")
-    rows = deployment_records.of_digest(
-        ctx.db, org["id"], digest, viewer, limit=page.limit, offset=page.offset
-    )
+    rows = deployment_records.of_digest(ctx.db, org["id"], digest, viewer, **page.bounds)
     shown = [artifact_serializers.deployment_record(row) for row in rows]
     return {"total_count": page.total, "deployment_records": shown}
 

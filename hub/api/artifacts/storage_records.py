@@ -135,9 +135,7 @@ def list_artifact_storage_records(
     """
     digest, viewer = deployments.digest_in_path(subject_digest), deployments.viewer(ctx)
     page.total = artifacts.total(ctx.db, org["id"], digest, viewer, "storages")
-    rows = storage_records.of_digest(
-        ctx.db, org["id"], digest, viewer, limit=page.limit, offset=page.offset
-    )
+    rows = storage_records.of_digest(ctx.db, org["id"], digest, viewer, **page.bounds)
     return {"total_count": page.total, "storage_records": [_serialize(row) for row in rows]}
 
 

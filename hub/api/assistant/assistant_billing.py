@@ -110,7 +110,7 @@ def list_assistant_seats(ctx: Context, org: Row, page: NumberedPaging) -> Assist
     """List all assistant seat assignments for an organization"""
     plan = _plan(ctx.db, org["id"])
     page.total = seat_tally.total(ctx.db, org["id"])
-    rows = assistant_seats.page(ctx.db, org["id"], limit=page.limit, offset=page.offset)
+    rows = assistant_seats.page(ctx.db, org["id"], **page.bounds)
     return {"total_seats": page.total, "seats": several(ctx.urls, ctx.db, org, plan, rows)}
 
 

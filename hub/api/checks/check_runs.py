@@ -138,7 +138,7 @@ def list_annotations(
     here.
     """
     page.total = 0 if check_run["reflected"] else check_run["annotations"]
-    rows = check_annotations.page(ctx.db, check_run["id"], limit=page.limit, offset=page.offset)
+    rows = check_annotations.page(ctx.db, check_run["id"], **page.bounds)
     return [_annotation(ctx, repo, check_run["head_sha"], row) for row in rows]
 
 
@@ -239,7 +239,7 @@ def _listed(
         query.get("filter", "latest") == "latest",
     )
     page.total = check_runs.count(ctx.db, suites, chosen)
-    rows = check_runs.page(ctx.db, suites, chosen, limit=page.limit, offset=page.offset)
+    rows = check_runs.page(ctx.db, suites, chosen, **page.bounds)
     return {
         "total_count": page.total,
         "check_runs": check_serializers.check_runs(ctx.urls, ctx.db, repo, rows),

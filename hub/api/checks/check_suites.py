@@ -54,7 +54,7 @@ def list_suites_for_ref(
     sha = commit_lookup.find_commit(ctx.db, repo, ref)
     chosen = SuiteFilter(query.get("app_id"), query.get("check_name"))
     page.total = check_suites.count(ctx.db, repo["id"], sha, chosen)
-    rows = check_suites.page(ctx.db, repo["id"], sha, chosen, limit=page.limit, offset=page.offset)
+    rows = check_suites.page(ctx.db, repo["id"], sha, chosen, **page.bounds)
     return {
         "total_count": page.total,
         "check_suites": check_serializers.whole_check_suites(ctx.urls, ctx.db, repo, rows),

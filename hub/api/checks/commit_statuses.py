@@ -132,7 +132,7 @@ def list_commit_statuses_for_ref(
     """
     sha = commit_lookup.find_commit(ctx.db, repo, ref)
     page.count(lambda most: commit_statuses.count(ctx.db, repo["id"], sha, most))
-    rows = commit_statuses.page(ctx.db, repo["id"], sha, limit=page.limit, offset=page.offset)
+    rows = commit_statuses.page(ctx.db, repo["id"], sha, **page.bounds)
     return statuses(ctx.urls, ctx.db, repo, rows)
 
 
@@ -148,7 +148,7 @@ def get_combined_status_for_ref(
     newest = commit_statuses.newest_of_contexts(ctx.db, repo["id"], sha)
     counted = commit_statuses.states(ctx.db, newest)
     page.total = sum(counted.values())
-    rows = commit_statuses.latest(ctx.db, newest, limit=page.limit, offset=page.offset)
+    rows = commit_statuses.latest(ctx.db, newest, **page.bounds)
     shown = statuses(ctx.urls, ctx.db, repo, rows)
     url = ctx.urls.commit(repo, sha)
     return {

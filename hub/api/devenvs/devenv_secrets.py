@@ -78,7 +78,7 @@ def list_repo_secrets(ctx: Context, repo: Row, page: NumberedPaging) -> DevenvSe
     Sorted by name, without their values.
     """
     page.total = devenv_secrets.count(ctx.db, repo["id"])
-    rows = devenv_secrets.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    rows = devenv_secrets.page(ctx.db, repo["id"], **page.bounds)
     return {"total_count": page.total, "secrets": [_serialize(row) for row in rows]}
 
 

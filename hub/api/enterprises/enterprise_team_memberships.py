@@ -57,7 +57,7 @@ def list_(ctx: Context, enterprise_team: Row, page: NumberedPaging) -> list[Simp
     """List members in an enterprise team"""
     team_id = enterprise_team["id"]
     page.count(lambda most: enterprise_memberships.count(ctx.db, team_id, most))
-    rows = enterprise_memberships.page(ctx.db, team_id, limit=page.limit, offset=page.offset)
+    rows = enterprise_memberships.page(ctx.db, team_id, **page.bounds)
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 

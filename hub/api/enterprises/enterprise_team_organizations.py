@@ -54,9 +54,7 @@ def get_assignments(
     A team that is assigned to all organizations has all those in the enterprise.
     """
     page.count(lambda most: enterprise_assignments.count(ctx.db, enterprise_team, most))
-    rows = enterprise_assignments.page(
-        ctx.db, enterprise_team, limit=page.limit, offset=page.offset
-    )
+    rows = enterprise_assignments.page(ctx.db, enterprise_team, **page.bounds)
     return [organization_serializers.organization(ctx.urls, row) for row in rows]
 
 

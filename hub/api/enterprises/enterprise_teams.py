@@ -74,7 +74,7 @@ ops.declare_events(enterprise_team=EnterpriseTeamEvent)
 def list_(ctx: Context, enterprise: Row, page: NumberedPaging) -> list[EnterpriseTeam]:
     """List enterprise teams"""
     page.count(lambda most: enterprise_teams.count(ctx.db, enterprise["id"], most))
-    rows = enterprise_teams.page(ctx.db, enterprise["id"], limit=page.limit, offset=page.offset)
+    rows = enterprise_teams.page(ctx.db, enterprise["id"], **page.bounds)
     return [enterprise_serializers.team(ctx.urls, enterprise, row) for row in rows]
 
 

@@ -58,9 +58,7 @@ def list_(ctx: Context, org: Row, page: NumberedPaging, query: TeamQuery) -> lis
     """
     kind, viewer = query.get("team_type", "all"), _viewer(ctx, org)
     page.total = organization_teams.count(ctx.db, org["id"], viewer, kind)
-    rows = organization_teams.page(
-        ctx.db, org["id"], viewer, kind, limit=page.limit, offset=page.offset
-    )
+    rows = organization_teams.page(ctx.db, org["id"], viewer, kind, **page.bounds)
     return [team_serializers.listed(ctx.urls, org, row) for row in rows]
 
 
@@ -87,7 +85,7 @@ def list_members_in_org(
     team, role = _visible(ctx, org, team_slug), query.get("role", "all")
     page.total = organization_teams.count_members(ctx.db, org["id"], team, role)
     rows = organization_teams.members(
-        ctx.db, org["id"], team, role, total=page.total, limit=page.limit, offset=page.offset
+        ctx.db, org["id"], team, role, total=page.total, **page.bounds
     )
     return [
         {

@@ -36,9 +36,7 @@ def list_teams(ctx: Context, repo: Row, page: NumberedPaging) -> list[Repository
     if viewer is None or owner is None:
         return []
     page.total = team_repositories.count(ctx.db, repo, viewer)
-    rows = team_repositories.page(
-        ctx.db, repo, viewer, total=page.total, limit=page.limit, offset=page.offset
-    )
+    rows = team_repositories.page(ctx.db, repo, viewer, total=page.total, **page.bounds)
     return [
         {
             **team_serializers.listed(ctx.urls, owner, row),

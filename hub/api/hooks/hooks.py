@@ -35,7 +35,7 @@ org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_org
 def list_webhooks(ctx: Context, repo: Row, page: NumberedPaging) -> list[serializers.Hook]:
     """List repository webhooks"""
     page.count(lambda most: hooks.count(ctx.db, repo["id"], most))
-    rows = hooks.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    rows = hooks.page(ctx.db, repo["id"], **page.bounds)
     last = attempts.last_responses(ctx.db, [row["id"] for row in rows])
     return [serializers.hook(ctx.urls, repo, row, last.get(row["id"])) for row in rows]
 

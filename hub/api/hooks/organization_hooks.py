@@ -65,7 +65,7 @@ def list_webhooks(ctx: Context, org: Row, page: NumberedPaging) -> list[Organiza
     """
     listed = (ctx.db, org["id"], creator_of(ctx.caller))
     page.count(lambda most: hook_list.count_of_creator(*listed, most))
-    rows = hook_list.page_of_creator(*listed, limit=page.limit, offset=page.offset)
+    rows = hook_list.page_of_creator(*listed, **page.bounds)
     return [serializers.organization_hook(ctx.urls, org, row) for row in rows]
 
 

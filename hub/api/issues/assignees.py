@@ -34,7 +34,7 @@ def list_assignees(ctx: Context, repo: Row, page: NumberedPaging) -> list[Simple
     collaborators who may write.
     """
     page.count(lambda most: assignable.count(ctx.db, repo, most))
-    rows = assignable.page(ctx.db, repo, total=page.total, limit=page.limit, offset=page.offset)
+    rows = assignable.page(ctx.db, repo, total=page.total, **page.bounds)
     return [simple_user(ctx.urls, row) for row in rows]
 
 

@@ -74,9 +74,7 @@ def list_comments(
     """
     since = query.get("since")
     page.count(lambda most: issue_comments.count(ctx.db, issue["id"], since=since, most=most))
-    rows = issue_comments.page(
-        ctx.db, issue["id"], since=since, limit=page.limit, offset=page.offset
-    )
+    rows = issue_comments.page(ctx.db, issue["id"], since=since, **page.bounds)
     return serialize(ctx, repo, issue, rows)
 
 

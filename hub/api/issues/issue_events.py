@@ -44,7 +44,7 @@ def list_events_for_repo(ctx: Context, repo: Row, page: NumberedPaging) -> list[
             "In order to keep the API fast for everyone, pagination is limited for this resource."
         )
     page.count(lambda most: issue_events.count_of_repository(ctx.db, repo["id"], most))
-    rows = issue_events.of_repository(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    rows = issue_events.of_repository(ctx.db, repo["id"], **page.bounds)
     return _with_issues(ctx, repo, rows)
 
 
@@ -62,7 +62,7 @@ def list_events(ctx: Context, repo: Row, issue: Row, page: NumberedPaging) -> li
     The events of one issue or pull request, the oldest first.
     """
     page.count(lambda most: issue_events.count_of_issue(ctx.db, issue["id"], most))
-    rows = issue_events.of_issue(ctx.db, issue["id"], limit=page.limit, offset=page.offset)
+    rows = issue_events.of_issue(ctx.db, issue["id"], **page.bounds)
     return _serialize(ctx, repo, rows)
 
 
@@ -76,7 +76,7 @@ def list_events_for_timeline(
     """
     but = _kinds(query.get("exclude", ""))
     page.count(lambda most: issue_events.count_timeline(ctx.db, issue["id"], most, but=but))
-    rows = issue_events.timeline(ctx.db, issue["id"], limit=page.limit, offset=page.offset, but=but)
+    rows = issue_events.timeline(ctx.db, issue["id"], **page.bounds, but=but)
     viewer = team_viewer(ctx.db, ctx.caller, repo)
     timeline = Timeline.of(ctx.urls, ctx.db, repo, issue, rows, viewer)
     return [timeline.serialize(row) for row in rows]

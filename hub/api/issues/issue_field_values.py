@@ -79,9 +79,7 @@ def list_issue_field_values_for_issue(
     """
     members = _belongs(ctx, repo)
     page.total = issue_field_values.count(ctx.db, issue["id"], members=members)
-    rows = issue_field_values.of_issue(
-        ctx.db, issue["id"], members=members, limit=page.limit, offset=page.offset
-    )
+    rows = issue_field_values.of_issue(ctx.db, issue["id"], members=members, **page.bounds)
     return [issue_field_serializers.value(row) for row in rows]
 
 

@@ -62,7 +62,7 @@ def list_for_repo(ctx: Context, repo: Row, page: NumberedPaging, query: IssueQue
     check_enabled(ctx.db, repo)
     chosen = _chosen(query)
     page.count(lambda most: issue_queries.count(ctx.db, repo["id"], chosen, most))
-    rows = issue_queries.page(ctx.db, repo["id"], chosen, limit=page.limit, offset=page.offset)
+    rows = issue_queries.page(ctx.db, repo["id"], chosen, **page.bounds)
     return [*issue_serializers.several(ctx.urls, ctx.db, repo, rows, ctx.media).values()]
 
 

@@ -21,7 +21,7 @@ def list_labels_for_repo(ctx: Context, repo: Row, page: NumberedPaging) -> list[
     By name.
     """
     page.count(lambda most: labels.count(ctx.db, repo["id"], most))
-    rows = labels.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    rows = labels.page(ctx.db, repo["id"], **page.bounds)
     return [issue_part_serializers.label(ctx.urls, repo, row) for row in rows]
 
 
@@ -41,7 +41,5 @@ def list_labels_on_issue(ctx: Context, repo: Row, issue: Row, page: NumberedPagi
     By name.
     """
     page.total = labels.count_on_issue(ctx.db, issue["id"])
-    rows = labels.page_on_issue(
-        ctx.db, issue, total=page.total, limit=page.limit, offset=page.offset
-    )
+    rows = labels.page_on_issue(ctx.db, issue, total=page.total, **page.bounds)
     return [issue_part_serializers.label(ctx.urls, repo, row) for row in rows]

@@ -44,8 +44,7 @@ def list_milestones(
         state=state,
         sort=query.get("sort", "due_on"),
         ascending=query.get("direction") != "desc",
-        limit=page.limit,
-        offset=page.offset,
+        **page.bounds,
     )
     return _serialize(ctx, repo, rows)
 

@@ -53,7 +53,7 @@ def list_(
     """
     chosen = _chosen(ctx, query)
     page.count(lambda most: pull_queries.count(ctx.db, repo["id"], chosen, most))
-    rows = pull_queries.page(ctx.db, repo["id"], chosen, limit=page.limit, offset=page.offset)
+    rows = pull_queries.page(ctx.db, repo["id"], chosen, **page.bounds)
     return [pull_serializers.simple(one) for one in pull_serializers.for_caller(ctx, repo, rows)]
 
 

@@ -33,7 +33,7 @@ def list_branches(
     wanted = query.get("protected")
     if wanted is None:
         page.total = refs.count(ctx.db, repo["id"], refs.BRANCHES)
-        rows = refs.page(ctx.db, repo["id"], refs.BRANCHES, limit=page.limit, offset=page.offset)
+        rows = refs.page(ctx.db, repo["id"], refs.BRANCHES, **page.bounds)
         return [branch_serializers.short_branch(ctx.urls, repo, row, patterns) for row in rows]
     shown = [
         branch_serializers.short_branch(ctx.urls, repo, row, patterns)
@@ -58,5 +58,5 @@ def get_branch(ctx: Context, repo: Row, branch: Row) -> Branch:
 def list_tags(ctx: Context, repo: Row, page: NumberedPaging) -> list[Tag]:
     """List repository tags"""
     page.total = refs.count(ctx.db, repo["id"], refs.TAGS)
-    rows = refs.page(ctx.db, repo["id"], refs.TAGS, limit=page.limit, offset=page.offset)
+    rows = refs.page(ctx.db, repo["id"], refs.TAGS, **page.bounds)
     return [branch_serializers.tag(ctx.urls, repo, row) for row in rows]

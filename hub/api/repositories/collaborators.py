@@ -58,9 +58,7 @@ def list_collaborators(
     affiliation = query.get("affiliation", "all")
     least = PERMISSIONS[query.get("permission", "pull")]
     page.count(lambda most: collaborators.count(ctx.db, repo, affiliation, least, most))
-    rows = collaborators.page(
-        ctx.db, repo, affiliation, least, total=page.total, limit=page.limit, offset=page.offset
-    )
+    rows = collaborators.page(ctx.db, repo, affiliation, least, total=page.total, **page.bounds)
     return [_serialize(ctx, row, row["role"]) for row in rows]
 
 

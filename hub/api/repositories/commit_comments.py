@@ -187,9 +187,7 @@ def _page(
     page.count(
         lambda most: commit_comments.count(ctx.db, repo["id"], most=most, commit_id=commit_id)
     )
-    rows = commit_comments.page(
-        ctx.db, repo["id"], limit=page.limit, offset=page.offset, commit_id=commit_id
-    )
+    rows = commit_comments.page(ctx.db, repo["id"], **page.bounds, commit_id=commit_id)
     return several(ctx.urls, ctx.db, repo, rows, ctx.media)
 
 

@@ -1,6 +1,5 @@
 """Repositories, and the lists of them."""
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -192,7 +191,7 @@ def _page(
     query: SortQuery,
     default: Sort,
 ) -> list[Row]:
-    page.count(_counter(ctx, chosen))
+    page.count(lambda most: repository_lists.count(ctx.db, chosen, most))
     sort = query.get("sort", default)
     direction = query.get("direction", "asc" if sort == "full_name" else "desc")
     return repository_lists.page(
@@ -200,10 +199,5 @@ def _page(
         chosen,
         sort=sort,
         descending=direction == "desc",
-        limit=page.limit,
-        offset=page.offset,
+        **page.bounds,
     )
-
-
-def _counter(ctx: Context, chosen: RepositoryFilter) -> Callable[[int], int]:
-    return lambda most: repository_lists.count(ctx.db, chosen, most)

@@ -110,7 +110,7 @@ def listed(
         viewer=viewer,
     )
     page.count(lambda most: rule_suites.count(db, chosen, most))
-    rows = rule_suites.page(db, chosen, limit=page.limit, offset=page.offset)
+    rows = rule_suites.page(db, chosen, **page.bounds)
     return [_item(row) for row in rows]
 
 

@@ -33,7 +33,7 @@ def list_stargazers_for_repo(
     repository counts all stars. With the media type `star`, each has the time of the star.
     """
     page.count(lambda most: stars.count(ctx.db, repo["id"], most))
-    rows = stars.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    rows = stars.page(ctx.db, repo["id"], **page.bounds)
     if ctx.media.param != WITH_TIMES:
         return [serializers.simple_user(ctx.urls, row) for row in rows]
     return [_with_time(ctx, row) for row in rows]

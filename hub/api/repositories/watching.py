@@ -81,7 +81,7 @@ def list_watchers_for_repo(
     The users who watch the repository, the longest-standing first.
     """
     page.total, _ = watching.counts(ctx.db, [repo["id"]])[repo["id"]]
-    rows = watching.watchers(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    rows = watching.watchers(ctx.db, repo["id"], **page.bounds)
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 
@@ -186,7 +186,7 @@ def _serialize(urls: Urls, repo: Row, row: Row) -> RepositorySubscription:
 def _watched(ctx: Context, account_id: int, page: NumberedPaging) -> list[MinimalRepository]:
     viewer = viewer_of(ctx.caller)
     page.count(lambda most: watching.count_watched(ctx.db, account_id, viewer, most))
-    rows = watching.watched(ctx.db, account_id, viewer, limit=page.limit, offset=page.offset)
+    rows = watching.watched(ctx.db, account_id, viewer, **page.bounds)
     return repository_serializers.repositories(ctx.urls, ctx.db, rows)
 
 

@@ -81,7 +81,7 @@ def list_workflow_runs_for_repo(
     """
     chosen = _chosen(query)
     page.total = run_queries.count(ctx.db, repo["id"], chosen)
-    rows = run_queries.page(ctx.db, repo["id"], chosen, limit=page.limit, offset=page.offset)
+    rows = run_queries.page(ctx.db, repo["id"], chosen, **page.bounds)
     shown = workflow_run_serializers.workflow_runs(
         ctx.urls, ctx.db, repo, rows, pulls=not query.get("exclude_pull_requests", False)
     )
