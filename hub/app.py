@@ -172,7 +172,6 @@ def _unnamed(parameter: re.Match[str]) -> str:
 
 
 def _paths(prefix: str, vocabulary: Vocabulary, operation: Operation) -> list[str]:
-    """Return all paths of an operation."""
     if operation.path == "/":
         return list(dict.fromkeys((prefix or "/", f"{prefix}/")))
     paths = _with_id(operation.path)

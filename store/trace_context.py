@@ -25,12 +25,10 @@ class TraceContext:
 
     @property
     def trace_id(self) -> int:
-        """Return the id of the trace."""
         return int(self.parent[3:35], 16)
 
     @property
     def span_id(self) -> int:
-        """Return the id of the part of the trace."""
         return int(self.parent[36:52], 16)
 
     @property
@@ -44,7 +42,6 @@ class TraceContext:
         return found | {"tracestate": self.state} if self.state else found
 
     def lines(self) -> str:
-        """Return the header lines."""
         return "".join(f"{name}: {value}\r\n" for name, value in self.members().items())
 
 

@@ -18,7 +18,6 @@ class BackgroundTasks:
         return asyncio.get_running_loop()
 
     def __len__(self) -> int:
-        """Return how many tasks are running."""
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:

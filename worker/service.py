@@ -107,12 +107,10 @@ class Worker:
 
     @property
     def metrics(self) -> WorkerMetrics:
-        """Return the worker's metrics."""
         return self.dispatcher.metrics
 
     @property
     def open_connections(self) -> int:
-        """Return how many connections to receivers are open."""
         own = 0 if self._transport is None else len(self._transport.pool)
         return own if self.senders is None else own + self.senders.connections
 

@@ -52,7 +52,6 @@ class AdminEndpoints:
         return report(await self._health.ready(), detail=detail)
 
     async def metrics(self, request: Request) -> Response:
-        """Return all metrics."""
         await self._check(request)
         return await self._metrics(request)
 

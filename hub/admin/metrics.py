@@ -58,7 +58,6 @@ def _answer(metrics_registry: "CollectorRegistry", request: Request) -> Response
 
 
 def all_families(observability: Observability, gauges: StoreGauges) -> list[AnyMetric]:
-    """Return all metrics of a process."""
     parts = [gauges, observability.metrics, observability.store.metrics, *observability.others]
     return [metric for part in parts for metric in part]
 

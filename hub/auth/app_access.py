@@ -86,5 +86,4 @@ def by_code() -> ByCode:
 
 
 def as_installation() -> AsInstallation:
-    """Return access for an installation of an app."""
     return AsInstallation(kinds=("installation",))

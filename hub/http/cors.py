@@ -21,7 +21,6 @@ HEADERS: tuple[Header, ...] = (ORIGIN, (b"access-control-expose-headers", EXPOSE
 
 
 def preflight(methods: Iterable[str]) -> Response:
-    """Return the response to a preflight request."""
     return Response(
         204,
         headers=[

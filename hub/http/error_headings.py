@@ -165,7 +165,6 @@ HEADINGS: dict[type[Exception], Heading] = {
 
 
 def heading_of(error: Exception) -> Heading:
-    """Return the heading that explains an error."""
     if not isinstance(error, errors.MovedPermanently) and status_of(error) == 500:
         return SERVER_ERROR
     return next(HEADINGS[kind] for kind in type(error).mro() if kind in HEADINGS)

@@ -226,7 +226,6 @@ def headers_of(error: Exception) -> Sequence[Header]:
 
 
 def status_of(error: Exception) -> int:
-    """Return the status for an error."""
     return next((STATUSES[kind] for kind in type(error).mro() if kind in STATUSES), 500)
 
 

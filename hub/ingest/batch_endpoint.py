@@ -39,7 +39,6 @@ class BatchEndpoint:
         self._admit = admit
 
     async def take(self, request: Request) -> Response:
-        """Return the response to a batch."""
         attempt = IngestAttempt(request.scope, event=self._event)
         token = credentials.token_of(request.headers)
         caller, signers, signature = None, [], b""

@@ -18,7 +18,6 @@ class WholeHeader(UnstructuredHeader):
     name: str
 
     def fold(self, *, policy: Policy) -> str:
-        """Return the line."""
         return f"{self.name}: {self}{policy.linesep}"
 
 

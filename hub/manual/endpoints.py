@@ -82,7 +82,6 @@ class ManualEndpoints:
         return _kept(request, content, (b"content-type", kind))
 
     async def search(self, request: Request) -> Response:
-        """Return the search index."""
         return _kept(request, await asyncio.to_thread(self._search), JSON)
 
     def _missing(self, request: Request, root: str) -> Response:

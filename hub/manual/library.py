@@ -37,7 +37,6 @@ class Manual:
 
     @cached_property
     def pages(self) -> dict[str, Page]:
-        """Return the pages by name."""
         return {name: Page(name, text) for name, text in sorted(_read(self._folder, ""))}
 
     @cached_property

@@ -129,7 +129,6 @@ SCHEMES: Json = {
 
 
 def path_parameter(name: str) -> Json:
-    """Return the declaration of a path parameter."""
     numbered = name.endswith(NUMBERED) and name != "client_id"
     schema: Json = {"type": "integer", "format": "int64"} if numbered else {"type": "string"}
     found: Json = {"name": name, "in": "path", "required": True, "schema": schema}

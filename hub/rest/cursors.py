@@ -22,7 +22,6 @@ class Cursors:
     list_id: str
 
     def cursor(self, place: bytes) -> str:
-        """Return the cursor for a position."""
         text = base64.urlsafe_b64encode(place).decode().rstrip("=")
         return f"{text}.{self.vault.sign(PURPOSE, self._message(text))}"
 

@@ -43,7 +43,6 @@ CHANGING = ("DELETE", "PATCH", "PUT")
 
 
 def operation_endpoint(services: Services, operation: Operation) -> Endpoint:
-    """Return the endpoint for an operation."""
     plan, headers = plan_of(services, operation)
 
     async def work(request: Request) -> Response:

@@ -122,7 +122,6 @@ class Urls:
         return f"{self.page(repo)}/tree/{quote(name)}"
 
     def ref(self, repo: Row, name: str) -> str:
-        """Return the URL of a ref by its full name."""
         return f"{self.repository(repo)}/git/{quote(name.replace('refs/', 'ref/', 1))}"
 
     def git_object(self, repo: Row, kind: str, sha: str) -> str:

@@ -238,7 +238,6 @@ class Dashboard:
         return await read_apart(read_form, raw, request.scope, MOST_FIELDS)
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
-        """Return the rendered page."""
         if visit.stale and visit.session is not None:
             await self.services.store.note(sessions.touch, visit.session)
         values = {**self._common(visit), **shown.values}

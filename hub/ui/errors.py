@@ -37,7 +37,6 @@ class NotSignedIn(Exception):
 
 
 def failed(services: Services, request: Request, error: Exception) -> RenderedPage:
-    """Return the page for an error."""
     services.metrics.refused(request, error)
     status = status_of(error)
     return RenderedPage(

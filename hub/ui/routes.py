@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def add(dashboard: Dashboard, routes: Routes) -> None:
-    """Add the dashboard's routes."""
     declared, others = _declared(), {_line(line): work for line, work in _others(dashboard).items()}
 
     def endpoint(line: Line) -> Endpoint:

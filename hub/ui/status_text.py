@@ -9,7 +9,6 @@ _UNHEALTHY = ("disabled", "open", "bad", "warn")
 
 
 def succeeded(attempt: Row) -> bool:
-    """Return whether the attempt succeeded."""
     code = attempt["status_code"]
     return attempt["error"] is None and code is not None and 200 <= code <= 299
 

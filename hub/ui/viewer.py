@@ -184,11 +184,9 @@ class DashboardViewer:
         return _passes(self.check_token, wanted)
 
     def may_change(self, db: Connection, hook: Row) -> bool:
-        """Return whether they may change a hook."""
         return _passes(self.check_change, db, hook)
 
     def changeable(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:
-        """Return which of these hooks they may change."""
         return _permitted(db, hook_ids, self.may_change)
 
     def visible(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:

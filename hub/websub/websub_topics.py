@@ -135,7 +135,6 @@ class TopicReader:
 
 
 def link(hub: str, self_url: str) -> str:
-    """Return the Link header of a topic."""
     return f'<{hub}>; rel="hub", <{self_url}>; rel="self"'
 
 

@@ -18,7 +18,6 @@ def checked(permissions: Mapping[str, str]) -> dict[str, str]:
 
 
 def includes(held: Mapping[str, str], name: str, level: str) -> bool:
-    """Return whether the permissions include this one."""
     return name in held and LEVELS.index(held[name]) >= LEVELS.index(level)
 
 

@@ -76,7 +76,6 @@ def _add(db: Connection, spent: list[StoredCount]) -> list[StoredCount]:
 
 
 def spent_by(db: Connection, subject: str) -> list[Row]:
-    """Return the counts of a subject."""
     return db.all(
         f"SELECT {COLUMNS} FROM spent WHERE subject = :subject AND NOT {AHEAD}",
         subject=subject,

@@ -59,7 +59,6 @@ def named(db: Connection, organization_id: int, names: Collection[str]) -> list[
 
 
 def of(db: Connection, team_ids: Iterable[int]) -> dict[int, Row]:
-    """Return the teams with these ids, by id."""
     return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM team WHERE id", team_ids)
 
 

@@ -48,7 +48,6 @@ def count(db: Connection, variable_id: int, viewer: RepositoryViewer) -> int:
 
 
 def ids(db: Connection, variable_id: int) -> set[int]:
-    """Return the ids of all selected repositories."""
     rows = db.tuples(
         "SELECT repo_id FROM agent_variable_repository WHERE variable_id = :variable_id",
         variable_id=variable_id,

@@ -99,7 +99,6 @@ def page(db: Connection, organization_id: int, *, limit: int, offset: int) -> li
 
 
 def count(db: Connection, organization_id: int) -> int:
-    """Return how many variables the organization has."""
     return db.number(
         "SELECT count(*) FROM agent_variable WHERE organization_id = :organization_id",
         organization_id=organization_id,

@@ -30,7 +30,6 @@ _MAY_OPEN = (
 
 
 def to_open(db: Connection) -> list[NewAlert]:
-    """Return the alerts of HOOK_RULES that have to open."""
     return [alert for rule in HOOK_RULES for alert in _of_rule(db, rule)]
 
 

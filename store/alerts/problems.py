@@ -56,7 +56,6 @@ class Problem:
 
     @property
     def hook_ids(self) -> list[int]:
-        """Return the ids of its hooks."""
         return [hook["id"] for hook in self.hooks]
 
     @property

@@ -31,7 +31,6 @@ def _covering(app_id: str) -> str:
 
 
 def covers(db: Connection, app_id: int, event_id: int) -> bool:
-    """Return whether an installation of the app covers an event now."""
     return db.exists(
         f"SELECT i.id FROM event e{_covering(':app_id')} WHERE e.id = :event_id",
         app_id=app_id,

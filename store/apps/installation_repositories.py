@@ -14,7 +14,6 @@ CHOSEN = ("installation_id", "repo_id")
 
 
 def covers(db: Connection, installation: Row, repo: Row) -> bool:
-    """Return whether an installation covers a repository."""
     if repo["owner_id"] != installation["account_id"]:
         return False
     if installation["every_repository"]:

@@ -53,7 +53,6 @@ class Deployment:
 
     @property
     def artifact(self) -> NamedArtifact:
-        """Return the deployed artifact."""
         return NamedArtifact((self.repo_id, self.digest), self.name, self.version)
 
     def packed(self) -> str:
@@ -169,7 +168,6 @@ def _settled(one: Deployment, before: dict[str, Row]) -> Deployment:
 
 
 def _differs(one: Deployment, artifact_id: int, old: Row | None) -> bool:
-    """Return whether a deployment changes its record."""
     if old is None:
         return True
     kept = {

@@ -51,7 +51,6 @@ def insert(
 
 
 def delete(db: Connection, ids: Collection[int]) -> None:
-    """Delete seats."""
     if ids:
         deleted = db.all(
             f"DELETE FROM assistant_seat WHERE id {_among(db)} RETURNING {COLUMNS}",

@@ -34,7 +34,6 @@ def add(db: Connection, changes: SeatCounts) -> None:
 
 
 def subtract(db: Connection, deleted: Collection[Row]) -> None:
-    """Subtract deleted seats."""
     changes: SeatCounts = Counter()
     changes.subtract(map(_key, deleted))
     add(db, changes)

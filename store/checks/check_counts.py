@@ -17,7 +17,6 @@ class CheckKind(NamedTuple):
 
 
 def sort_of(row: Row) -> CheckKind:
-    """Return the kind of a run."""
     return CheckKind(row["latest"], row["status"], row["conclusion"] or "", row["asked_again"])
 
 
@@ -57,7 +56,6 @@ def newest(db: Connection, suite_ids: Iterable[int]) -> dict[int, int]:
 def total(
     db: Connection, suite_ids: Iterable[int], *, status: str | None, only_latest: bool
 ) -> int:
-    """Return how many runs these suites have."""
     where = [" AND t.status = :status"] if status is not None else []
     where += [" AND t.latest = 1"] if only_latest else []
     given = {} if status is None else {"status": status}

@@ -60,7 +60,6 @@ def by_id(db: Connection, suite_id: int) -> Row:
 
 
 def of(db: Connection, suite_ids: Iterable[int]) -> list[Row]:
-    """Return the suites with these ids."""
     return [*row_lookup.by_id(db, f"{SELECT} WHERE s.id", suite_ids).values()]
 
 

@@ -44,7 +44,6 @@ class Key:
 
 
 def generate(note: str = "") -> Key:
-    """Generate a new key."""
     return Key(Fernet.generate_key(), note)
 
 

@@ -39,7 +39,6 @@ class Vault:
         return "Vault(...)"
 
     def seal(self, text: str) -> bytes:
-        """Encrypt a text."""
         self._reload()
         return self._first.encrypt(text.encode())
 

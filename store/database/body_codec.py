@@ -24,5 +24,4 @@ def compress(body: bytes) -> bytes:
 
 
 def decompress(packed: bytes) -> bytes:
-    """Decompress a stored body."""
     return zstd.decompress(bytes(packed))

@@ -57,7 +57,6 @@ TRIED = 5
 
 
 def has_secrets(db: Connection) -> bool:
-    """Return whether any column has an encrypted value."""
     return any(
         db.value(f"SELECT 1 FROM {one.table} WHERE {one.column} IS NOT NULL LIMIT 1")
         for one in ENCRYPTED_COLUMNS

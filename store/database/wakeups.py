@@ -61,7 +61,6 @@ class Wakeups:
                 del self._waiters[hook_id]
 
     def count(self, hook_id: int) -> int:
-        """Return how many waiters this hook has."""
         return len(self._waiters.get(hook_id, ()))
 
     def wake(self, hook_ids: Iterable[int]) -> None:

@@ -103,7 +103,6 @@ def count(db: Connection, wanted: AttemptFilter, before: int, most: int) -> int:
 
 
 def count_among(db: Connection, wanted: AttemptFilter, ids: Sequence[int]) -> int:
-    """Return how many of these attempts match."""
     where, given = attempt_filter.conditions(db, wanted, within=False)
     return db.number(
         f"SELECT count(*) FROM {db.each('ids', wanted='integer')} AS w"

@@ -66,7 +66,6 @@ def indexed(wanted: AttemptFilter) -> str:
 
 
 def _started(times: TimeRange, alias: str) -> str:
-    """Return the conditions on the start of an attempt."""
     since = "" if times.since is None else f" AND {alias}.started_at >= {times.since:d}"
     return since + ("" if times.until is None else f" AND {alias}.started_at < {times.until:d}")
 

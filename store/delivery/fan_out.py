@@ -194,7 +194,6 @@ def _wake(db: Connection, hook_ids: set[int]) -> None:
 
 
 def versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
-    """Return the current version of each of these hooks."""
     followers = [hook_id for hook_id in hook_ids if hook_id < 0]
     found = websub.versions(db, followers) if followers else {}
     return found | dict(

@@ -46,7 +46,6 @@ def live(db: Connection) -> int:
 
 
 def delivery_ids(db: Connection, lease_id: int) -> list[int]:
-    """Return the ids of the deliveries under a lease."""
     return [
         row[0] for row in db.tuples("SELECT id FROM delivery WHERE lease_id = :id", id=lease_id)
     ]

@@ -36,7 +36,6 @@ KNOWN = (
 
 
 def list_all(db: Connection) -> list[Location]:
-    """Return every location."""
     found = {one.name: one for one in KNOWN}
     aliases = {one.name: one.alias for one in KNOWN}
     rows = db.tuples("SELECT name, networks, is_default FROM devenv_location ORDER BY name")

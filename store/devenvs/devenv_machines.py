@@ -31,7 +31,6 @@ class Machine:
         return self.cpus, self.memory_in_bytes, self.storage_in_bytes, self.name
 
     def is_at(self, location: str) -> bool:
-        """Return whether it is offered at this location."""
         return self.offered and (self.locations is None or location in self.locations)
 
 

@@ -72,7 +72,6 @@ def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
 
 
 def count(db: Connection, repo_id: int) -> int:
-    """Return how many secrets the repository has."""
     return db.number("SELECT count(*) FROM devenv_secret WHERE repo_id = :repo_id", repo_id=repo_id)
 
 

@@ -44,7 +44,6 @@ def count(db: Connection, team: Row, most: int = ENDLESS) -> int:
 
 
 def among(db: Connection, team: Row, organization_ids: Collection[int]) -> set[int]:
-    """Return which of these organizations the team is assigned to."""
     where, given = _of(team)
     found = db.tuples(
         f"SELECT o.organization_id {where} AND o.organization_id IN"
@@ -84,7 +83,6 @@ def add(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
 
 
 def remove(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
-    """Remove the team's assignment to these organizations."""
     if team["selection"] == "all" and organization_ids:
         every = db.tuples(
             "SELECT organization_id FROM enterprise_organization WHERE enterprise_id = :id",

@@ -33,7 +33,6 @@ def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
 
 
 def among(db: Connection, team: Row, account_ids: Collection[int]) -> set[int]:
-    """Return which of these accounts are members."""
     found = db.tuples(
         "SELECT m.account_id FROM enterprise_team_member m WHERE m.team_id = :team_id"
         f" AND m.account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
@@ -63,7 +62,6 @@ def add(db: Connection, team: Row, account_ids: Collection[int]) -> None:
 
 
 def remove(db: Connection, team: Row, account_ids: Collection[int]) -> None:
-    """Remove members."""
     db.execute(
         "DELETE FROM enterprise_team_member WHERE team_id = :team_id AND account_id IN"
         f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",

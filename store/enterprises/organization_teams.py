@@ -68,7 +68,6 @@ def find(db: Connection, organization_id: int, slug: str) -> Row | None:
 
 
 def is_visible(db: Connection, organization_id: int, viewer: Row, team: Row) -> bool:
-    """Return whether the viewer may see a team of the organization."""
     if team["enterprise_id"] is not None:
         return True
     [(_, own)], given = _teams(organization_id, viewer, "organization")

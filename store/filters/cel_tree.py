@@ -68,7 +68,6 @@ class Tree:
 
 
 def read(serialized: bytes) -> Tree:
-    """Return the tree of a serialized expression."""
     checked = _fields(_one(_fields(serialized), 2))
     positions = map(_fields, _fields(_one(checked, 5))[4])
     offsets = {_one(entry, 1, 0): _one(entry, 2, 0) for entry in positions}

@@ -50,7 +50,6 @@ class PayloadFilter:
         return self.weight * size > MOST_WORK
 
     def matches(self, document: EventDocument) -> bool:
-        """Return whether an event satisfies the filter."""
         return self.reason(document) is None
 
     def conditions_hold(self, document: EventDocument) -> bool:

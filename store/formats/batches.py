@@ -26,7 +26,6 @@ class UnreadableAnswer(ValueError):
 
 
 def media_type(format_: str) -> str:
-    """Return the media type of a batch."""
     return "application/cloudevents-batch+json" if format_ == "cloudevents_structured" else JSON
 
 
@@ -37,7 +36,6 @@ def element(name: str, guid: str, body: bytes, more: Mapping[str, str]) -> bytes
 
 
 def join(elements: Sequence[bytes]) -> bytes:
-    """Return the body of a batch."""
     return b"[%b]" % b",".join(elements)
 
 

@@ -111,5 +111,4 @@ CHATS = tuple(_CHATS)
 
 
 def render(chat: str, event: EventView) -> bytes:
-    """Return the body for a chat."""
     return orjson.dumps(_CHATS[chat](summary(event)))

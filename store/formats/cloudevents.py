@@ -20,7 +20,6 @@ MOST = 1024
 
 
 def attributes(event: EventView, prefix: str) -> dict[str, str]:
-    """Return the event's attributes."""
     found = {
         "specversion": "1.0",
         "id": event.guid,

@@ -30,7 +30,6 @@ class Rendered(NamedTuple):
 
 
 def media_type(name: str) -> str:
-    """Return the media type of a format."""
     return "application/cloudevents+json" if name == "cloudevents_structured" else JSON
 
 

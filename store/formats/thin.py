@@ -6,7 +6,6 @@ from store.formats.event_view import EventView, Json, name_of, text_of
 
 
 def render(event: EventView) -> bytes:
-    """Return the body of a thin event."""
     about = event.subject()
     return orjson.dumps(
         {

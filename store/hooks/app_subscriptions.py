@@ -56,7 +56,6 @@ def end(db: Connection, app_id: int, hook_id: int) -> None:
 
 
 def remove(db: Connection, hook_id: int) -> None:
-    """Remove all subscriptions of an app's hook."""
     for table in ("subscription", "owner_subscription"):
         db.execute(f"DELETE FROM {table} WHERE hook_id = :id", id=hook_id)
 

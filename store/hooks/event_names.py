@@ -185,7 +185,6 @@ class EventPattern:
     part: str
 
     def matches(self, name: str, action: str | None) -> bool:
-        """Return whether an event has this part."""
         return self.part.lower() in (f"{name}.{action}" if action else name).lower()
 
     def condition(self, alias: str) -> tuple[str, dict[str, Any]]:

@@ -44,7 +44,6 @@ def name_of(ordering: Any) -> str:
 
 
 def is_ordered(options: dict[str, Any]) -> bool:
-    """Return whether a hook with these delivery options is ordered."""
     return name_of(options.get("ordering")) != NONE
 
 

@@ -60,7 +60,6 @@ def _subscribed(hook: Row, target: HookTarget) -> list[str]:
 
 
 def remove(db: Connection, hook: Row) -> None:
-    """Remove all subscriptions of a hook."""
     target = target_of(hook)
     if target.kind == "app":
         app_subscriptions.end(db, target.id, hook["id"])

@@ -74,22 +74,18 @@ SYSTEM = HookTarget("system", EVERYWHERE)
 
 
 def repository(repo_id: int) -> HookTarget:
-    """Return a repository as a target."""
     return HookTarget("repository", repo_id)
 
 
 def organization(account_id: int) -> HookTarget:
-    """Return an organization as a target, by its account's id."""
     return HookTarget("organization", account_id)
 
 
 def app(app_id: int) -> HookTarget:
-    """Return an app as a target."""
     return HookTarget("app", app_id)
 
 
 def target_of(hook: Row) -> HookTarget:
-    """Return the target of a hook."""
     if hook["repo_id"] is not None:
         return repository(hook["repo_id"])
     if hook["org_id"] is not None:

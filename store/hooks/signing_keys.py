@@ -154,7 +154,6 @@ def key_set(db: Connection, name: str) -> list[Row] | None:
 
 
 def public_bytes(row: Row) -> bytes:
-    """Return the public key of a row."""
     return b64decode(row["public"])
 
 

@@ -40,12 +40,10 @@ def put_authors(db: Connection, repo_id: int, found: Sequence[Author]) -> None:
 
 
 def digests(db: Connection, repo_id: int) -> list[str]:
-    """Return the digests of all authors."""
     return db.column("SELECT digest FROM import_author WHERE repo_id = :repo_id", repo_id=repo_id)
 
 
 def remove_authors(db: Connection, repo_id: int, gone: Sequence[str]) -> None:
-    """Remove the authors with these digests."""
     db.execute(
         "DELETE FROM import_author WHERE repo_id = :repo_id AND digest IN"
         f" (SELECT i.digest FROM {db.each('gone', digest='text')} AS i)",
@@ -89,7 +87,6 @@ def rename(db: Connection, row: Row, **given: str) -> Row:
 
 
 def renamed(db: Connection, repo_id: int) -> Renamed:
-    """Return the renamed authors."""
     rows = db.tuples(
         "SELECT digest, name, email FROM import_author WHERE repo_id = :repo_id"
         " AND (name <> remote_name OR email <> remote_id)",

@@ -72,7 +72,6 @@ def rounds(db: Connection) -> dict[int, int]:
 
 
 def is_current(db: Connection, row: Row) -> bool:
-    """Return whether this round of an import is the current one."""
     found = db.value(
         "SELECT round FROM source_import WHERE repo_id = :id AND due_at IS NOT NULL",
         id=row["repo_id"],

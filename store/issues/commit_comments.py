@@ -115,7 +115,6 @@ def by_foreign_id(
 
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
-    """Return the comments with these ids, by id."""
     return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM commit_comment WHERE id", ids)
 
 

@@ -164,7 +164,6 @@ def set_fields(
 
 
 def clear_field(db: Connection, issue: Row, field_id: int) -> list[Change]:
-    """Clear a field."""
     before = lock(db, issue)
     return _fields_changed(db, before, issue_field_values.empty(db, before, [field_id]))
 

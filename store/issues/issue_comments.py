@@ -116,7 +116,6 @@ def _of_issue(issue_id: int, since: int | None) -> tuple[str, Row]:
 
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
-    """Return the comments with these ids, by id."""
     wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
     return _by_id(db, f"id IN {wanted}", ids)
 

@@ -38,7 +38,6 @@ class IssueFilter:
 
     @property
     def order(self) -> str:
-        """Return the SQL of the order."""
         how = "ASC" if self.ascending else "DESC"
         return f"i.{ORDERS[self.sort]} {how}, i.id {how}"
 
@@ -46,7 +45,6 @@ class IssueFilter:
 def page(
     db: Connection, repo_id: int, chosen: IssueFilter, *, limit: int, offset: int
 ) -> list[Row]:
-    """Return a page of the issues."""
     where, given = _where(db, repo_id, chosen)
     return paging.page(
         db,

@@ -63,7 +63,6 @@ def get(db: Connection, repo_id: int, number: int, *, lock: bool = False) -> Row
 
 
 def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
-    """Return the issues with these ids, by id."""
     return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM issue WHERE id", issue_ids)
 
 

@@ -193,7 +193,6 @@ def page_on_issue(db: Connection, issue: Row, *, total: int, limit: int, offset:
 
 
 def count_on_issue(db: Connection, issue_id: int) -> int:
-    """Return how many labels are on an issue."""
     return db.number(f"SELECT count(*) FROM ({ON_ISSUE}) AS f", issue_id=issue_id)
 
 

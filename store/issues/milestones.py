@@ -110,7 +110,6 @@ def delete(db: Connection, repo_id: int, number: int) -> bool:
 
 
 def of(db: Connection, milestone_ids: Iterable[int]) -> dict[int, Row]:
-    """Return the milestones with these ids, by id."""
     return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM milestone WHERE id", milestone_ids)
 
 

@@ -33,7 +33,6 @@ class PullFilter:
 
     @property
     def order(self) -> str:
-        """Return the SQL of the order."""
         how = "ASC" if self.ascending else "DESC"
         return f"{ORDERS[self.sort]} {how}, i.id {how}"
 

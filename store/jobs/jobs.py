@@ -95,7 +95,6 @@ def save_schedules(db: Connection, plans: Iterable[JobSchedule]) -> None:
 
 
 def is_claimed(row: Row, now: int) -> bool:
-    """Return whether a worker has claimed a job."""
     return bool(now < row["held_until"] <= now + CLAIM_TIMEOUT)
 
 

@@ -24,7 +24,6 @@ class Backlog:
 
 
 def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
-    """Return the backlog of these repositories' hooks."""
     waits = "FROM delivery x WHERE x.hook_id = f.id AND x.state = 0 AND x.lease_id IS NULL"
 
     def counted(condition: str) -> str:

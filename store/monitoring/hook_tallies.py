@@ -67,7 +67,6 @@ class HookCounts:
         self.ranges = [a + b for a, b in zip(self.ranges, given, strict=True)]
 
     def add_period(self, other: "HookCounts") -> None:
-        """Add the counts of another period."""
         self.codes += other.codes
         self.ranges = [a + b for a, b in zip(self.ranges, other.ranges, strict=True)]
 

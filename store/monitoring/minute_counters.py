@@ -102,7 +102,6 @@ class PeriodCounts:
         self.ranges = [a + b for a, b in zip(self.ranges, counts[FIRST:], strict=True)]
 
     def add_period(self, other: "PeriodCounts") -> None:
-        """Add the counts of another period."""
         named = (other.events, other.delivered, other.failed, other.dead, other.filtered)
         self.add([*named, *other.ranges])
 

@@ -93,7 +93,6 @@ class DeliveryStats:
 
 
 def collect(db: Connection) -> DeliveryStats:
-    """Return the current state."""
     due, late, later = count_waiting(db)
     return DeliveryStats(
         db.now,

@@ -94,7 +94,6 @@ class ChangeLog:
             )
 
     def recorded(self, table: Table, firsts: Sequence[Any]) -> set[Any]:
-        """Return which of these first keys are recorded."""
         sql = (
             "SELECT first FROM moving_change WHERE name = :name"
             " AND first IN (SELECT value FROM json_each(:firsts))"

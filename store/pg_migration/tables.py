@@ -89,7 +89,6 @@ def tables_of(db: Connection) -> list[Table]:
 
 
 def is_copied(name: str) -> bool:
-    """Return whether a table with this name is copied."""
     return name not in STAYS and not name.startswith(STAYING)
 
 
@@ -101,7 +100,6 @@ def _table(name: str, columns: list[Values]) -> Table:
 
 
 def by_key(table: Table, rows: Iterable[Values]) -> dict[Values, Values]:
-    """Return rows by their keys."""
     return {row[: table.width]: row for row in rows}
 
 

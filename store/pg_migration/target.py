@@ -169,7 +169,6 @@ class PostgresTarget:
         return self._select(table, " AND ".join(given) or "true", list(given.values()))
 
     def count(self, table: Table) -> int:
-        """Return how many rows there are."""
         found: int = self._link.value(f'SELECT count(*) FROM "{table.name}"')
         return found
 
@@ -204,7 +203,6 @@ class PostgresTarget:
             yield
 
     def close(self) -> None:
-        """Close the connection."""
         self._link.close()
 
 

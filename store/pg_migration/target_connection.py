@@ -81,7 +81,6 @@ class TargetConnection:
             return self._raw.execute(sql, given).rowcount
 
     def rows(self, sql: str, given: Sequence[Any] | None = None) -> list[Values]:
-        """Return the rows of a query."""
         with translate_server_errors(), self._raw.cursor(binary=True) as cursor:
             return cursor.execute(sql, given).fetchall()
 

@@ -30,7 +30,6 @@ JOB: payload_reader.Readers = {
 
 
 def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Project an event of a workflow run."""
     given = payload_reader.read_part(payload, "workflow_run")
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:

@@ -56,7 +56,6 @@ def next_expiry_of(db: Connection, hook_id: int) -> int | None:
 
 
 def held(db: Connection, hook_id: int) -> int:
-    """Return how many deliveries of the hook are leased."""
     return db.number(
         "SELECT count(*) FROM pull_lease WHERE hook_id = :hook_id AND ended_at IS NULL",
         hook_id=hook_id,

@@ -57,7 +57,6 @@ def source_as_html(source: str) -> str:
 
 
 def to_text(shown: str) -> str:
-    """Return the text of this HTML."""
     import nh3
 
     plain = html.unescape(nh3.clean(shown, tags=set()))

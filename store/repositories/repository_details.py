@@ -31,7 +31,6 @@ def details(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
 
 
 def has_issues(db: Connection, repo_id: int) -> bool:
-    """Return whether the issues of a repository are switched on."""
     return bool(db.value("SELECT has_issues FROM repository WHERE id = :id", id=repo_id))
 
 

@@ -35,7 +35,6 @@ class Portion:
 
 
 def horizon(db: Connection) -> Horizon:
-    """Return the present horizon."""
     newest = db.value("SELECT max(id) FROM attempt") or 0
     # This comes after the read: a transaction with a missing id got it before the newest was seen.
     return Horizon(newest, db.writers("attempt"))
@@ -130,7 +129,6 @@ def _mark(db: Connection, numbers: Collection[int]) -> None:
 
 
 def is_empty(db: Connection) -> bool:
-    """Return whether there is no portion."""
     return db.value("SELECT portion FROM text_portion LIMIT 1") is None
 
 

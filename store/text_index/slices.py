@@ -30,7 +30,6 @@ class Slices:
         self._slices = [0] * BITS
 
     def add(self, attempt_ids: Iterable[int], bits: Iterable[int]) -> None:
-        """Add the bits of a text to attempts."""
         places = sum(1 << number % WIDTH for number in set(attempt_ids))
         for bit in bits:
             self._slices[bit] |= places

@@ -149,7 +149,6 @@ def _insert(db: Connection, group_id: int, seat: GroupMember, *, holds: bool, si
 
 
 def leave(db: Connection, seat: GroupMember) -> None:
-    """Remove a member from its group."""
     member = find_member(db, seat.run_id, seat.key)
     if member is not None:
         _leave(db, [member])

@@ -37,7 +37,6 @@ def page(db: Connection, repo_id: int, chosen: RunFilter, *, limit: int, offset:
 
 
 def count(db: Connection, repo_id: int, chosen: RunFilter) -> int:
-    """Return how many runs there are."""
     where, given = _where(repo_id, chosen)
     return db.number(f"SELECT count(*) FROM workflow_run w WHERE {where}", **given)
 

@@ -276,7 +276,6 @@ class Dispatcher:
 
     @property
     def in_flight(self) -> int:
-        """Return how many requests are in flight."""
         return self.admission.semaphore.in_flight
 
     @property

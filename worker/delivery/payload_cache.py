@@ -151,7 +151,6 @@ class PayloadCache:
         self._encoding = asyncio.Lock()
 
     def __contains__(self, key: object) -> bool:
-        """Return whether this payload is in memory."""
         return key in self._known
 
     def put(self, key: int | tuple[int, str], payload: Payload) -> Payload:

@@ -110,7 +110,6 @@ class TrialSender:
         )
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._transport is not None:
             await asyncio.shield(self._transport.close())
 

@@ -33,7 +33,6 @@ class HandshakeRequest:
     user_agent: str
 
     def head(self) -> str:
-        """Return the head of the request."""
         lines = [
             f"OPTIONS {self.endpoint.target} HTTP/1.1",
             f"Host: {self.endpoint.authority}",

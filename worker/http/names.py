@@ -119,7 +119,6 @@ class NameKinds:
         self._lock = Lock()
 
     def kind(self, host: str, now: float) -> str:
-        """Return the kind of a name."""
         if host in self._quick:
             return QUICK
         slow = self._slow.get(host)

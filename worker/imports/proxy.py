@@ -37,7 +37,6 @@ class ImportProxy:
         self._open: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection."""
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)

@@ -29,7 +29,6 @@ class ReportDraft:
         self._size = 0
 
     async def add(self, lines: Iterable[bytes]) -> None:
-        """Write these lines."""
         await asyncio.to_thread(self._take, lines)
         while len(self._waiting) >= self._part_bytes:
             await self._put(self._part_bytes)

@@ -121,7 +121,6 @@ class EnterpriseTotals:
     _sums: dict[tuple[str, int], list[int]] = field(default_factory=dict)
 
     def add(self, step: SumBatch) -> None:
-        """Add the users of a batch."""
         for dimension, groups in ((TOTAL, step.totals), *step.by.items()):
             for group in groups:
                 sums = self._sums.setdefault((dimension, group[1]), [0] * len(OF_MANY))

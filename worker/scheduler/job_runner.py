@@ -133,7 +133,6 @@ class JobRunner:
 
     @property
     def table(self) -> Sequence[ScheduledJob]:
-        """Return the jobs."""
         return self._table
 
     @property

@@ -63,7 +63,6 @@ class SenderChild:
 
     @property
     def in_flight(self) -> int:
-        """Return how many of its requests are in flight."""
         return len(self._pending)
 
     @property

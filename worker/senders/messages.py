@@ -58,7 +58,6 @@ def reply_of(number: int, result: ExchangeResult, connections: int) -> tuple[obj
 
 
 def tls_fields(choice: TlsChoice) -> TlsFields:
-    """Return the fields that stand for a choice for TLS."""
     if isinstance(choice, bool):
         return choice
     material = (choice.client_cert, choice.client_key, choice.ca)
@@ -66,5 +65,4 @@ def tls_fields(choice: TlsChoice) -> TlsFields:
 
 
 def tls_of(fields: TlsFields) -> TlsChoice:
-    """Return the choice for TLS that these fields stand for."""
     return fields if isinstance(fields, bool) else TlsMaterial(*fields)

@@ -76,7 +76,6 @@ class DeliverySignatures:
 
 
 def signatures_from(material: SigningMaterial) -> DeliverySignatures:
-    """Return the signatures that are made from this material."""
     secret, seeds, wanted = material
     return DeliverySignatures(
         signer=None if secret is None else Signer(secret),

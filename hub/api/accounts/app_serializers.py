@@ -64,7 +64,6 @@ _authorization = row_serializer(
 
 
 def grant(urls: Urls, row: Row) -> Grant:
-    """Serialize a grant."""
     return _grant(row, url=urls.grant(row["id"]), app=_app(urls, row))
 
 

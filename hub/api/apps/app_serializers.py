@@ -90,7 +90,6 @@ def own_app(urls: Urls, db: Connection, row: Row) -> App:
 
 
 def installation(urls: Urls, db: Connection, row: Row) -> Installation:
-    """Serialize an installation."""
     (shown,) = several(urls, db, [row])
     return shown
 

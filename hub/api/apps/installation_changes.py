@@ -111,7 +111,6 @@ def remove(ctx: Context, installation: Row) -> None:
 
 
 def remove_all(ctx: Context, account_id: int) -> None:
-    """Delete all installations on an account."""
     for installation in installations.of_account(ctx.db, account_id):
         # Another hub may be deleting some of them.
         with suppress(Missing):

@@ -153,7 +153,6 @@ _record = row_serializer(DeploymentRecord, "created")
 
 
 def deployment_record(row: Row) -> DeploymentRecord:
-    """Serialize a deployment record."""
     return _record(row, created=iso(row["created_at"]))
 
 

@@ -139,7 +139,6 @@ def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> li
 
 
 def check_run(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckRun:
-    """Serialize a check run."""
     (shown,) = check_runs(urls, db, repo, [row])
     return shown
 
@@ -177,7 +176,6 @@ def _check_run(
 
 
 def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
-    """Serialize a check suite."""
     return check_suites(urls, db, repo, [row])[row["id"]]
 
 

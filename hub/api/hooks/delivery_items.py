@@ -39,7 +39,6 @@ class WebhookDeliveryItem(TypedDict):
 def page_of(
     ctx: Context, hook: Row, page: CursorPaging, query: DeliveryQuery
 ) -> list[WebhookDeliveryItem]:
-    """Return a page of a hook's deliveries."""
     rows = attempts.page(
         ctx.db, hook["id"], limit=page.wanted, before=page.before, after=page.after, **query
     )

@@ -106,7 +106,6 @@ large_file = row_serializer(PorterLargeFile)
 
 
 def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
-    """Serialize an import."""
     url = urls.source_import(repo)
     importing = row["status"] == "importing"
     percent = (row["import_percent"] or 0) if importing else None

@@ -89,7 +89,6 @@ def reactions(url: str) -> Reactions:
 
 
 def label(urls: Urls, repo: Row, row: Row) -> Label:
-    """Serialize a label."""
     return {
         "id": row["id"],
         "node_id": node_id("Label", row["id"]),
@@ -109,7 +108,6 @@ _milestone = row_serializer(
 
 
 def milestone(urls: Urls, repo: Row, row: Row, people: People) -> Milestone:
-    """Serialize a milestone."""
     url = urls.milestone(repo, row["number"])
     return _milestone(
         row,

@@ -148,7 +148,6 @@ class Timeline:
         )
 
     def serialize(self, row: Row) -> TimelineEvent:
-        """Serialize one event."""
         make = OTHERWISE.get(row["kind"])
         return self.events.event(row) if make is None else make(self, row)
 

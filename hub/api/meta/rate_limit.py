@@ -57,7 +57,6 @@ def get(ctx: Context) -> RateLimitOverview:
 
 
 def serialize(status: RateStatus) -> RateLimit:
-    """Serialize the status of one rate limit."""
     return {
         "limit": status.limit,
         "used": min(status.used, status.limit),

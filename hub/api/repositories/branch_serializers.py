@@ -129,7 +129,6 @@ def branch(urls: Urls, db: Connection, repo: Row, row: Row) -> Branch:
 
 
 def tag(urls: Urls, repo: Row, row: Row) -> Tag:
-    """Serialize a tag."""
     sha = str(_head(row).get("id", row["sha"]))
     return {
         "name": row["name"].removeprefix(refs.TAGS),

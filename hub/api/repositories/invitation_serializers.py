@@ -95,7 +95,6 @@ def page(ctx: Context, pages: NumberedPaging, side: InvitationSide) -> list[Repo
 
 
 def emit_event(ctx: Context, action: str, repo: Row, row: Row) -> None:
-    """Emit an event about an invitation."""
     shown = invitation(ctx.urls, repo, _people(ctx.urls, ctx.db, [row]), row)
     ctx.emit(f"repository_invitation.{action}", repo, invitation=shown)
 

@@ -89,7 +89,6 @@ class RunRelations:
 
     @property
     def repository(self) -> MinimalRepository:
-        """The repository of the runs."""
         return self.repositories[self.repo["full_name"].lower()]
 
     def head_repository(self, urls: Urls, full_name: str | None) -> MinimalRepository:

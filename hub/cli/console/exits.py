@@ -41,5 +41,4 @@ KINDS: tuple[tuple[type[StoreError], int], ...] = (
 
 
 def code_of(error: StoreError) -> int:
-    """Return the exit code for this error."""
     return next((code for kind, code in KINDS if isinstance(error, kind)), FAILED)

@@ -49,7 +49,6 @@ def fitting(rows: Sequence[Mapping[str, Any]], width: int) -> "Table":
 
 
 def heading(name: str) -> str:
-    """Return the heading of a column."""
     return name.removesuffix("_at").replace("_", " ")
 
 

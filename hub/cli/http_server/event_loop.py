@@ -4,7 +4,6 @@ import asyncio
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop."""
     try:
         import uvloop
     except ModuleNotFoundError:

@@ -177,7 +177,6 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def port_of(bound: socket.socket) -> int:
-    """Return the port that a socket is bound to."""
     port: int = bound.getsockname()[1]
     return port
 

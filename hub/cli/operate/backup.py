@@ -91,7 +91,6 @@ def backup(
 
 
 def key_path(settings: Settings) -> Path:
-    """Return the path of the key file."""
     return settings.key_file or settings.data_dir / "secret.key"
 
 

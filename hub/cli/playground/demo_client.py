@@ -33,14 +33,12 @@ class DemoClient:
             _expect(await self._client.post("/hub", data=form), f"POST /hub  {topic}")
 
     async def post(self, event: str) -> None:
-        """Post one of the events."""
         path = f"/{OWNER}/{NAME}/events/{event}"
         _expect(await self._client.post(path, json=EVENTS[event]))
 
 
 @contextlib.asynccontextmanager
 async def demo_client(hub: str, token: str) -> AsyncIterator[DemoClient]:
-    """Yield a client with this token."""
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(
         base_url=hub, headers=headers, trust_env=False, timeout=PATIENCE

@@ -88,7 +88,6 @@ class SectionEntry(StateEntry):
         return " ".join(words).lower()
 
     def change(self, db: Connection, parent: Row, outcome: Outcome) -> StateChange:
-        """Return the change with this outcome."""
         return StateChange(self.noun, self.name_in(db, parent), outcome)
 
     def name_in(self, db: Connection, parent: Row) -> str:

@@ -238,5 +238,4 @@ def nice(value: float) -> float:
 
 
 def rounded(value: float) -> float:
-    """Round a coordinate."""
     return round(value, 1)

@@ -112,7 +112,6 @@ class AccessFields:
         return [*shown, *[("", "", False)] * spare]
 
     def text(self, one: AccessField) -> str:
-        """Return the text that a field shows."""
         return "" if one.is_secret else self.texts.get(one.name, "")
 
     def is_used(self, group: str) -> bool:

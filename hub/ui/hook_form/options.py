@@ -46,7 +46,6 @@ class OptionField:
         return value if math.isfinite(number) else text.strip()
 
     def text(self, value: Any) -> str:
-        """Return the text that the field shows for a value."""
         if value is None:
             return ""
         return ", ".join(map(_plain, value)) if self.is_list else _plain(value)

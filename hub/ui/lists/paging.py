@@ -6,7 +6,6 @@ from hub.ui.view_context import ViewContext
 
 
 def query(chosen: dict[str, str]) -> str:
-    """Return the query string of the chosen filters."""
     return urlencode({name: value for name, value in chosen.items() if value})
 
 

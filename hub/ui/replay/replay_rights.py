@@ -10,7 +10,6 @@ from store.hooks import hooks
 
 
 def may_start(ctx: ViewContext, chosen: Iterable[ReplaySelection]) -> bool:
-    """Return whether the viewer may replay these selections."""
     try:
         check_start(ctx, chosen)
     except (HubError, Missing):

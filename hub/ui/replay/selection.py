@@ -164,7 +164,6 @@ def _invalid(field: str, message: str) -> Invalid:
 
 
 def describe(chosen: list[ReplaySelection], asked: dict[str, str]) -> str:
-    """Describe selections in words."""
     first = chosen[0]
     what = f"{first.event} events" if first.event else "events"
     where = f" of {asked['repository']}" if asked["repository"] else ""

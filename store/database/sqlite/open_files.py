@@ -46,12 +46,10 @@ def exclusive_lock(database: Path) -> Iterator[None]:
 
 
 def worker_lock_path(database: Path) -> Path:
-    """Return the lock file of the database's one worker."""
     return database.with_suffix(".worker.lock")
 
 
 def is_worker_running(database: Path) -> bool:
-    """Return whether a worker is running on the database."""
     try:
         os.close(_locked(worker_lock_path(database), fcntl.LOCK_SH))
     except BlockingIOError:

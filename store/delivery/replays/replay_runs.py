@@ -31,7 +31,6 @@ RUNS = RunTable(
 
 
 def selection_of(run: Row) -> ReplaySelection:
-    """Return the selection that a replay delivers."""
     return ReplaySelection(
         run["since"],
         run["until"],

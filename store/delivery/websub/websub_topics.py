@@ -81,7 +81,6 @@ def digest(*parts: object) -> str:
 
 
 def subscription_key(topic: Topic, callback: str) -> str:
-    """Return the key of a subscription, made from its topic and its callback."""
     return digest(topic.repo_id, topic.key, normalize_url(callback))
 
 

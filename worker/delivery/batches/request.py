@@ -29,7 +29,6 @@ def element_of(target: Target, payload: Payload, now: int) -> bytes:
 
 
 def body_of(members: Sequence[Member]) -> bytes:
-    """Return the body of a request with these deliveries."""
     return batches.join([member.element for member in members])
 
 

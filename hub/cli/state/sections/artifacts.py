@@ -64,7 +64,6 @@ class RecordEntry(BuiltEntry):
     version: Name | None = None
 
     def apply(self, db: Connection) -> StateChange:
-        """Store the record."""
         parent = self.parent(db)
         row = self.put(db, parent)
         return self.change(db, parent, OUTCOMES.get(row["change"], "unchanged"))
@@ -105,7 +104,6 @@ class DeploymentRecordEntry(RecordEntry):
 
     @property
     def place(self) -> DeploymentPlace:
-        """Return the place where the artifact runs."""
         return DeploymentPlace(self.logical_environment, self.physical_environment, self.cluster)
 
     @property
