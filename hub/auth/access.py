@@ -224,7 +224,6 @@ def on_repo(
 def on_user(
     permission: str, level: str, *, scopes: tuple[str, ...], kinds: tuple[str, ...] = USERS
 ) -> OnUser:
-    """Return access to a resource of the authenticated user."""
     return OnUser(permissions=((permission, level),), scopes=scopes, kinds=kinds)
 
 

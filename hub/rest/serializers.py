@@ -183,7 +183,6 @@ def hook(urls: Urls, repo: Row, row: Row, last: Row | None) -> Hook:
 
 
 def organization_hook(urls: Urls, organization: Row, row: Row) -> OrganizationHook:
-    """Serialize an organization's hook."""
     return _hook_at(row, "Organization", urls.organization_hook(organization["login"], row["id"]))
 
 
@@ -197,7 +196,6 @@ def _hook_at(row: Row, kind: str, url: str) -> OrganizationHook:
 
 
 def app_hook(row: Row) -> AppHook:
-    """Serialize an app's hook."""
     return {**system_hook(row, "App"), "app_id": row["app_id"]}
 
 

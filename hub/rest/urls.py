@@ -46,7 +46,6 @@ class Urls:
         return f"{self.root}/enterprises/{enterprise}/teams/{slug}"
 
     def enterprise_team_page(self, enterprise: str, slug: str) -> str:
-        """Return the URL of a team's page in a browser."""
         return f"{self.origin}/enterprises/{enterprise}/teams/{slug}"
 
     def profile(self, login: str) -> str:
@@ -111,14 +110,12 @@ class Urls:
         return f"{self.repository(repo)}/commits/{sha}"
 
     def commit_page(self, repo: Row, sha: str) -> str:
-        """Return the URL of a commit's page in a browser."""
         return f"{self.page(repo)}/commit/{sha}"
 
     def branch(self, repo: Row, name: str) -> str:
         return f"{self.repository(repo)}/branches/{quote(name)}"
 
     def branch_page(self, repo: Row, name: str) -> str:
-        """Return the URL of a branch's page in a browser."""
         return f"{self.page(repo)}/tree/{quote(name)}"
 
     def ref(self, repo: Row, name: str) -> str:
@@ -164,7 +161,6 @@ class Urls:
         return f"{self.root}/app/installations/{installation_id}/access_tokens"
 
     def installation_page(self, installation: Row) -> str:
-        """Return the URL of an installation's page in a browser."""
         owner = ""
         if installation["account_kind"] == "Organization":
             owner = f"/organizations/{quote(installation['login'])}"

@@ -150,7 +150,6 @@ class SessionRequest:
         return sessions.SignInOrigin(method, address, self.request.text(b"user-agent"))
 
     def actor(self) -> Actor:
-        """Return the actor for the audit log."""
         address = self.services.clients.origin(self.request.scope)
         caller = None if self.viewer is None else self.viewer.caller
         if caller is not None:

@@ -24,7 +24,6 @@ class Signature:
 
 
 def signatures(db: Connection, hook: Row | None, attempt: Row) -> list[Signature]:
-    """Return the signatures that a delivery was sent with."""
     known = _expected(db, hook, attempt)
     found = []
     for name, value in attempt["request_headers"].items():

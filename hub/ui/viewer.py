@@ -144,7 +144,6 @@ class DashboardViewer:
         return _passes(self.hook, db, hook_id)
 
     def may_see_event(self, db: Connection, repo_id: int, org_id: int = 0) -> bool:
-        """Return whether they may see events of this repository, or else of this organization."""
         return _passes(self.left_of, db, repo_id, org_id)
 
     def _check(
@@ -238,7 +237,6 @@ class DashboardViewer:
 
     @property
     def may_run(self) -> bool:
-        """Return whether they may operate the installation."""
         return self.operator and (self.caller is None or token_rights.covers(self.caller, RUN))
 
 

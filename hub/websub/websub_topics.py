@@ -57,7 +57,6 @@ def hub_url(services: Services) -> str:
 
 
 def topic_of(services: Services, repo: Row, key: str) -> Topic:
-    """Return the repository's topic with this key."""
     path = key if key in FEEDS else f"events/{quote(key)}"
     return Topic(repo["id"], key, f"{services.urls.root}/{repo['full_name']}/{path}")
 

@@ -145,7 +145,6 @@ def _hash(client_secret: str) -> str:
 
 
 def check_secret(app: Row, client_secret: str) -> bool:
-    """Return whether this is the application's client secret."""
     return compare_digest(digest(client_secret), str(app["secret_hash"]))
 
 

@@ -92,7 +92,6 @@ class MemberSelection:
 
 
 def members(db: Connection, chosen: MemberSelection, *, limit: int, offset: int) -> list[Row]:
-    """Return a page of the selected members."""
     found, given = chosen.sql()
     return paging.page(
         db, f"SELECT {COLUMNS}, m.role {found} ORDER BY m.account_id", limit, offset, **given

@@ -14,7 +14,6 @@ def enforce(db: Connection, organization_id: int, enforced: bool) -> None:
 
 
 def enforced(db: Connection, organization_id: int) -> bool:
-    """Return whether an organization enforces single sign-on."""
     return bool(db.value("SELECT sso FROM account WHERE id = :id", id=organization_id))
 
 

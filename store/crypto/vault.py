@@ -53,7 +53,6 @@ class Vault:
         raise Unusable(WRONG_KEY)
 
     def can_open(self, sealed: bytes) -> bool:
-        """Return whether the value can be decrypted."""
         try:
             self.open(sealed)
         except Unusable:

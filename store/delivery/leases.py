@@ -41,7 +41,6 @@ def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
 
 
 def live(db: Connection) -> int:
-    """Return how many workers have a lease that has not expired."""
     return db.number("SELECT count(*) FROM lease WHERE expires_at > :now")
 
 

@@ -163,7 +163,6 @@ def availability_of(db: Connection, repo_id: int, ref: str, machine: str) -> str
 
 
 def prebuild(db: Connection, repo_id: int, ref: str, machine: str, availability: str) -> None:
-    """Set the state of a prebuild."""
     values = {"ref": _short(ref), "machine": machine, "availability": availability}
     upsert.insert_or_replace(
         db, "devenv_prebuild", {"repo_id": repo_id, **values}, "repo_id, ref, machine"

@@ -19,7 +19,6 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
 def is_pull(url: str) -> bool:
-    """Return whether a hook with this URL is a pull hook."""
     return url.startswith(SCHEME)
 
 

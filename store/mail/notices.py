@@ -175,7 +175,6 @@ def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
 
 
 def count(db: Connection, mail_id: int) -> int:
-    """Return how many alerts a mail is about."""
     return db.number("SELECT count(*) FROM mail_notice WHERE mail_id = :id", id=mail_id)
 
 
@@ -204,7 +203,6 @@ def alerts_of(db: Connection, mail_id: int, limit: int) -> list[Row]:
 
 
 def counts_of(db: Connection, mail_ids: Iterable[int]) -> dict[int, int]:
-    """Return how many alerts each of these mails is about."""
     return dict(
         db.tuples(
             "SELECT n.mail_id, count(*) FROM mail_notice n WHERE n.mail_id IN"

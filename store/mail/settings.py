@@ -109,7 +109,6 @@ class MailSettings(SettingsPart):
 
 
 def port_of(settings: MailSettings) -> int:
-    """Return the port of the SMTP server."""
     return settings.mail_port or PORTS[settings.mail_security]
 
 

@@ -72,7 +72,6 @@ class HookCounts:
 
     @property
     def total(self) -> int:
-        """Return the number of attempts."""
         return sum(self.codes.values())
 
     @property

@@ -44,7 +44,6 @@ class ChangeLog:
         return found
 
     def begin(self, key: str) -> None:
-        """Start to record changes."""
         self.end()
         for statement in MADE:
             self._db.execute(statement)

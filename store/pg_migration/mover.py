@@ -47,7 +47,6 @@ class Mover:
 
     @property
     def path(self) -> Path:
-        """Return the path of the migrated database."""
         return self.source.path
 
     @property

@@ -53,12 +53,10 @@ class Table:
 
     @property
     def listed(self) -> str:
-        """Return the columns in SQL."""
         return quoted(self.columns)
 
     @property
     def order(self) -> str:
-        """Return the key in SQL."""
         return quoted(self.columns[: self.width])
 
     @property
@@ -73,7 +71,6 @@ def no_notifier() -> StoreNotifier:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Return names as a list in SQL."""
     return ", ".join(f'"{name}"' for name in names)
 
 

@@ -29,7 +29,6 @@ OTHER = {
 
 
 def put_issue(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
-    """Project an issue in a payload."""
     issue_numbers.make_room(db, repo["id"], given)
     issues.put(db, repo, given, event)
 

@@ -204,5 +204,4 @@ def percentage(part: int, whole: int) -> int:
 
 
 def total(rows: Iterable[Row]) -> int:
-    """Return the number of alerts of all these patterns."""
     return sum(row["alerts"] for row in rows)

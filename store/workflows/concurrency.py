@@ -43,7 +43,6 @@ def active(db: Connection, repo_id: int, *, limit: int, after: Key = None) -> li
 
 
 def count_active(db: Connection, repo_id: int) -> int:
-    """Return how many active groups a repository has."""
     found: int | None = db.value(
         "SELECT active FROM concurrency_tally WHERE repo_id = :repo_id", repo_id=repo_id
     )

@@ -155,7 +155,6 @@ def leave(db: Connection, seat: GroupMember) -> None:
 
 
 def leave_all(db: Connection, run_id: int) -> None:
-    """Remove all members of a run from their groups."""
     _leave(
         db,
         db.all(f"SELECT {COLUMNS} FROM concurrency_member WHERE run_id = :run_id", run_id=run_id),

@@ -45,7 +45,6 @@ def run_git(repo: Path, *command: str, given: bytes = b"") -> bytes:
 
 
 def read_lines(process: Process) -> Iterator[bytes]:
-    """Yield the lines of a process's output."""
     assert process.stdout is not None
     for line in process.stdout:
         yield line.rstrip(b"\n")

@@ -94,7 +94,6 @@ class ImportProxy:
         raise problem or OSError("no address")
 
     async def end(self) -> None:
-        """Close all connections."""
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)

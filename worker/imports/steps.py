@@ -92,7 +92,6 @@ class ImportSteps:
             self.report(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
 
     async def survey(self) -> "Survey":
-        """Return the survey of the fetched history."""
         authors = self.home / "authors"
         given = (str(self._large_file), str(authors))
         said = await self._python("survey", *given, heard=self._counting)

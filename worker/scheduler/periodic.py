@@ -75,6 +75,5 @@ class PeriodicRunner:
         self._running += [loop.create_task(_run_forever(task), name=task.name) for task in tasks]
 
     def stop(self) -> None:
-        """Cancel all tasks."""
         for task in self._running:
             task.cancel()

@@ -141,7 +141,6 @@ class SenderSupervisor:
 
     @property
     def in_flight(self) -> int:
-        """Return how many requests are in flight in the processes."""
         return sum(child.in_flight for child in self.ready)
 
     @property

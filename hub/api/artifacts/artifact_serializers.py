@@ -157,7 +157,6 @@ def deployment_record(row: Row) -> DeploymentRecord:
 
 
 def artifact(row: Row) -> ArtifactMetadata:
-    """Serialize the artifact of a record."""
     return {"name": row["name"], "version": row["version"], "digest": row["digest"]}
 
 

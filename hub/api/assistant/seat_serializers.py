@@ -43,7 +43,6 @@ class AssistantSeatEvent(TypedDict):
 def several(
     urls: Urls, db: Connection, org: Row, plan: Plan, rows: Sequence[Row]
 ) -> list[AssistantSeat]:
-    """Serialize the seats of an organization with this plan."""
     users = accounts.of(db, {row["account_id"] for row in rows})
     through = teams.of(db, {row["team_id"] for row in rows if row["team_id"] is not None})
     owner = organization_serializers.organization(urls, org)

@@ -204,7 +204,6 @@ def check_suites(
 def whole_check_suites(
     urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
 ) -> list[WholeCheckSuite]:
-    """Serialize check suites with their repository."""
     shown = check_suites(urls, db, repo, rows)
     within = repository(urls, db, repo)
     return [{**shown[row["id"]], "repository": within} for row in rows]

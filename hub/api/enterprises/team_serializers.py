@@ -63,7 +63,6 @@ def listed(urls: Urls, org: Row, row: Row) -> ListedTeam:
 
 
 def team(urls: Urls, org: Row, row: Row) -> Team:
-    """Serialize a team of the organization."""
     url = urls.team(org["login"], row["slug"])
     return {
         "id": row["id"],

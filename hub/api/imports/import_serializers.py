@@ -140,7 +140,6 @@ def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
 
 
 def author(urls: Urls, repo: Row, row: Row) -> PorterAuthor:
-    """Serialize an author of commits."""
     url = urls.source_import(repo)
     return _author(row, url=f"{url}/authors/{row['id']}", import_url=url)
 

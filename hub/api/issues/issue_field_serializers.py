@@ -63,13 +63,11 @@ _option = row_serializer(IssueFieldOption)
 
 
 def field(row: Row) -> IssueField:
-    """Serialize a field with its options."""
     chooses = row["data_type"].endswith("select")
     return _field(row, options=[_option(one) for one in row["options"]] if chooses else None)
 
 
 def value(row: Row) -> IssueFieldValue:
-    """Serialize a field's value on an issue."""
     chosen: list[ChosenOption] = [
         {"id": one["id"], "name": one["name"], "color": one["color"]} for one in row["options"]
     ]

@@ -23,7 +23,6 @@ the data directory, they use the daemon's settings. Only options take precedence
 
 
 def commands() -> str:
-    """Return the page as Markdown."""
     parts = ["# Commands", INTRODUCTION]
     for path, command, context in all_commands():
         parts += _section(path, command, context)

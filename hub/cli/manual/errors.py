@@ -25,7 +25,6 @@ EXAMPLE = """\
 
 
 def errors() -> str:
-    """Return the page as Markdown."""
     parts = ["# Errors", INTRODUCTION, fence(EXAMPLE, "json")]
     for heading, statuses in all_headings().items():
         parts += [f"## {heading.title}", f"Status {statuses}. {heading.text}"]

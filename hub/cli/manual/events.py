@@ -31,7 +31,6 @@ Json = Mapping[str, Any]
 
 
 def events() -> str:
-    """Return the page as Markdown."""
     parts = ["# Events", INTRODUCTION, "## Platform events", PLATFORM]
     rows = [[code(name), _actions(name)] for name in sorted(PLATFORM_EVENTS)]
     parts += [table(["event", "actions that the hub publishes"], rows)]

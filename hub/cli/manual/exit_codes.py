@@ -9,6 +9,5 @@ more."""
 
 
 def exit_codes() -> str:
-    """Return the page as Markdown."""
     rows = [[code(number), sentence(text)] for number, text in CODES.items()]
     return page("# Exit codes", INTRODUCTION, table(["code", "meaning"], rows))

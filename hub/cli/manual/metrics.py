@@ -20,7 +20,6 @@ PARTS = (
 
 
 def metrics() -> str:
-    """Return the page as Markdown."""
     parts = ["# Metrics", INTRODUCTION]
     for title, made in PARTS:
         rows = [

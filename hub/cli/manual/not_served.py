@@ -10,7 +10,6 @@ server does not have them. It answers a GET with 404, and `documentation_url` na
 
 
 def not_served() -> str:
-    """Return the page as Markdown."""
     parts = ["# Not served", INTRODUCTION]
     for family in FAMILIES:
         paths = "\n".join(f"- `{path.replace('{*', '{')}`" for path in family.paths)

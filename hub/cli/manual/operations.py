@@ -51,12 +51,10 @@ Json = Mapping[str, Any]
 
 @cache
 def api() -> Json:
-    """Return the OpenAPI document."""
     return document(OPERATIONS, dict(OTHERS), SERVER, EVENTS)
 
 
 def operations() -> str:
-    """Return the page as Markdown."""
     declared = {one.id: one for one in OPERATIONS}
     groups: dict[str, list[str]] = {}
     for group, path, method, described in described_operations(api()):

@@ -41,7 +41,6 @@ PARTS = (
 
 
 def settings() -> str:
-    """Return the page as Markdown."""
     at_start = ", ".join(f"`{name}`" for name in AT_START)
     parts, seen = ["# Settings", INTRODUCTION.format(at_start=at_start)], set[str]()
     known = {each.name: each for each in all_settings()}

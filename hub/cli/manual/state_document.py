@@ -19,7 +19,6 @@ REF = "#/components/schemas/{model}"
 
 
 def state_document() -> str:
-    """Return the page as Markdown."""
     schema = StateDocument.model_json_schema(ref_template=REF)
     known = {"components": {"schemas": schema.pop("$defs")}}
     shown = _examples()

@@ -35,7 +35,6 @@ def sign_in_page(ctx: ViewContext) -> dict[str, object]:
 
 
 def values(services: Services, next_: str, error: str = "") -> dict[str, object]:
-    """Return the values of the sign-in page."""
     settings = services.settings
     provider = settings.openid_label if settings.openid_issuer else ""
     return {"next": next_, "error": error, "provider": provider, "ended": False}

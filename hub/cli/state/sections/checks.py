@@ -34,7 +34,6 @@ class AnnotationEntry(StateEntry):
     raw_details: Text | None = None
 
     def row(self) -> Row:
-        """Return the annotation's columns."""
         found = self.model_dump()
         found["level"] = found.pop("annotation_level")
         return found

@@ -76,7 +76,6 @@ class HookEntry(SectionEntry):
 
     @property
     def target(self) -> str:
-        """Return the name of the hook's target."""
         return self.repository or self.organization or "whole installation"
 
     def _target(self, db: Connection) -> HookTarget:
