@@ -102,8 +102,10 @@ class Forms(TypedDict):
 
 
 class Frequent(TypedDict):
-    """The options that make operations cheap, for operations that programs call all the time."""
+    """The options that operations share that programs call all the time, and so are cheap."""
 
+    status: int
+    errors: tuple[int, ...]
     category: str
     points: int
     audited: bool

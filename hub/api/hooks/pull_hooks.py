@@ -41,29 +41,21 @@ ANONYMOUS = "anonymous"
 # A receiver asks as often as there are deliveries: it spends no hourly limit, and few points. While
 # it waits for a delivery, it does not count as a concurrent request.
 # Attempts are the record of what it does.
-FETCHING: Frequent = {"category": "", "points": 1, "audited": False}
+FETCHING: Frequent = {
+    "status": 200,
+    "errors": (409, 422),
+    "category": "",
+    "points": 1,
+    "audited": False,
+}
 
 
 def _waits(found: Mapping[str, Any], body: FetchRequest) -> tuple[int, float]:
     return found["hook"]["id"], body.get("max_wait", 0.0)
 
 
-@ops(
-    "POST /repos/{owner}/{repo}/hooks/{hook_id}/dequeue",
-    WRITE,
-    status=200,
-    waits=_waits,
-    errors=(409, 422),
-    **FETCHING,
-)
-@org_ops(
-    "POST /orgs/{org}/hooks/{hook_id}/dequeue",
-    TO_ORGANIZATION,
-    status=200,
-    waits=_waits,
-    errors=(409, 422),
-    **FETCHING,
-)
+@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/dequeue", WRITE, waits=_waits, **FETCHING)
+@org_ops("POST /orgs/{org}/hooks/{hook_id}/dequeue", TO_ORGANIZATION, waits=_waits, **FETCHING)
 def dequeue_webhook_deliveries(
     ctx: Context, hook: Row, body: FetchRequest
 ) -> LeasedDeliveries | NothingYet:
@@ -114,22 +106,8 @@ def _serialize(one: FetchedDelivery) -> LeasedDelivery:
     }
 
 
-@ops(
-    "POST /repos/{owner}/{repo}/hooks/{hook_id}/ack",
-    WRITE,
-    status=200,
-    bodies=8,
-    errors=(409, 422),
-    **FETCHING,
-)
-@org_ops(
-    "POST /orgs/{org}/hooks/{hook_id}/ack",
-    TO_ORGANIZATION,
-    status=200,
-    bodies=8,
-    errors=(409, 422),
-    **FETCHING,
-)
+@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/ack", WRITE, bodies=8, **FETCHING)
+@org_ops("POST /orgs/{org}/hooks/{hook_id}/ack", TO_ORGANIZATION, bodies=8, **FETCHING)
 def acknowledge_webhook_deliveries(ctx: Context, hook: Row, body: Answers) -> EmptyObject:
     """Acknowledge deliveries of a pull webhook
 
@@ -155,20 +133,8 @@ def _acknowledgement(answer: Answer) -> Acknowledgement:
     )
 
 
-@ops(
-    "POST /repos/{owner}/{repo}/hooks/{hook_id}/nack",
-    WRITE,
-    status=200,
-    errors=(409, 422),
-    **FETCHING,
-)
-@org_ops(
-    "POST /orgs/{org}/hooks/{hook_id}/nack",
-    TO_ORGANIZATION,
-    status=200,
-    errors=(409, 422),
-    **FETCHING,
-)
+@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/nack", WRITE, **FETCHING)
+@org_ops("POST /orgs/{org}/hooks/{hook_id}/nack", TO_ORGANIZATION, **FETCHING)
 def reject_webhook_deliveries(ctx: Context, hook: Row, body: RejectedLeases) -> EmptyObject:
     """Reject deliveries of a pull webhook
 
@@ -194,20 +160,8 @@ def reject_webhook_deliveries(ctx: Context, hook: Row, body: RejectedLeases) -> 
     return {}
 
 
-@ops(
-    "POST /repos/{owner}/{repo}/hooks/{hook_id}/extend",
-    WRITE,
-    status=200,
-    errors=(409, 422),
-    **FETCHING,
-)
-@org_ops(
-    "POST /orgs/{org}/hooks/{hook_id}/extend",
-    TO_ORGANIZATION,
-    status=200,
-    errors=(409, 422),
-    **FETCHING,
-)
+@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/extend", WRITE, **FETCHING)
+@org_ops("POST /orgs/{org}/hooks/{hook_id}/extend", TO_ORGANIZATION, **FETCHING)
 def extend_webhook_leases(ctx: Context, hook: Row, body: Extension) -> Expiry:
     """Extend leases of a pull webhook
 
