@@ -37,7 +37,7 @@ def make_guard(settings: WorkerSettings, resolver: Resolver | None = None) -> Gu
 
 @contextlib.contextmanager
 def running_guard(settings: WorkerSettings) -> Iterator[Guard]:
-    """Yield the guard that hub and worker of a process share."""
+    """Yield the guard for these settings, such as the one that hub and worker share."""
     guard = make_guard(settings)
     try:
         yield guard

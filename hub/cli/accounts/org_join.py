@@ -28,12 +28,9 @@ def join(configuration: Configuration, organization: str, login: str, role: str)
 
     If every member of the organization has a seat at the assistant, the new member gets one too.
     """
-    store = options.opened(configuration.settings, create=False)
-    try:
+    with options.opening(configuration.settings) as store:
         report_all_expired(store, configuration.settings)
         store.do(_join, configuration.settings, organization, login, role)
-    finally:
-        store.shut()
     click.echo(f"{login} is {role} of {organization}")
 
 

@@ -60,8 +60,7 @@ def backup(
     if is_server_url(settings.store):
         _leave_to_postgres("tocsin.dump" if file is None else str(file))
     database = sqlite_path(settings.store, settings.data_dir)
-    store = options.opened(settings, create=False)
-    try:
+    with options.opening(settings) as store:
         target = _target(file, settings, database, compress, store.clock.now())
         if keep is not None and file == target:
             raise click.UsageError("--keep needs a directory as FILE")
@@ -80,8 +79,6 @@ def backup(
             file=output.plain(target), bytes=made.size, events=made.events
         )
         store.do(lambda db: None)
-    finally:
-        store.shut()
     _report(made, gone, settings, as_json=as_json)
     repositories = ImportDirectories(settings.data_dir).stores_folder
     if repositories.is_dir() and any(repositories.iterdir()):

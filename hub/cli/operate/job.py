@@ -90,11 +90,8 @@ def run(configuration: Configuration, name: str) -> None:
     The running worker does it. If there is none, this process does it. If the job fails, the exit
     code is 1.
     """
-    store = options.opened(configuration.settings, create=False)
-    try:
+    with options.opening(configuration.settings) as store:
         row = run_now(store, configuration.settings, name)
-    finally:
-        store.shut()
     if row["outcome"] == "failed":
         raise click.ClickException(f"{name} failed: {row['error']}")
     click.echo(f"{name}: done in {(kept.duration(row) or 0) / SECOND:.2f} s")

@@ -100,12 +100,12 @@ def rotate(
     """
     settings = _settings({**given, "store": store_url}, config)
     distant = is_server_url(settings.store) and not only_here
-    store = options.opened(settings, create=False)
-    try:
-        with key_file.lock_key_file(key_path(settings)) as holder, _hinted():
-            _Rotation(store, holder, settings, distant, everywhere).run()
-    finally:
-        store.shut()
+    with (
+        options.opening(settings) as store,
+        key_file.lock_key_file(key_path(settings)) as holder,
+        _hinted(),
+    ):
+        _Rotation(store, holder, settings, distant, everywhere).run()
 
 
 @contextlib.contextmanager

@@ -63,11 +63,8 @@ def migrate(configuration: Configuration, target: str, switch: bool, abandon: bo
 
 def _record(settings: Settings) -> None:
     """Record the command in the audit log of SQLite, which moves with all other data."""
-    store = options.opened(settings, create=False)
-    try:
+    with options.opening(settings) as store:
         store.do(lambda db: None)
-    finally:
-        store.shut()
 
 
 @contextmanager

@@ -24,8 +24,7 @@ async def temporary_hook(settings: Settings, wanted: SubscriptionOptions) -> Asy
     a hook that it has not made.
     """
     await _check_callback(settings, wanted.url)
-    store = options.opened(settings, create=False)
-    try:
+    with options.opening(settings) as store:
         hook_id = store.do(_make, settings, wanted)
         try:
             if not store.look(stats.collect).workers:
@@ -35,8 +34,6 @@ async def temporary_hook(settings: Settings, wanted: SubscriptionOptions) -> Asy
             # The removal has an entry of its own in the audit log.
             store.audit_hook = AuditHook()
             store.do(subscribing.remove, hook_id)
-    finally:
-        store.shut()
 
 
 async def _check_callback(settings: Settings, url: str) -> None:

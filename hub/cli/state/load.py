@@ -19,7 +19,7 @@ from store import Connection, Store
 from store.errors import Invalid
 from store.hooks import pull_urls
 from worker.http.addresses import Refused
-from worker.http.callback_guard import make_guard
+from worker.http.callback_guard import running_guard
 
 
 def _example(context: click.Context, parameter: click.Parameter, given: bool) -> None:
@@ -102,8 +102,7 @@ def _check_by_settings(wanted: models.StateDocument, settings: Settings) -> None
         hook.limit(settings.hooks_per_event)
     for installation in wanted.installations:
         installation.emit_with(settings)
-    guard = make_guard(settings)
-    try:
+    with running_guard(settings) as guard:
         for place, url in _urls(wanted):
             with described_place(place):
                 try:
@@ -113,8 +112,6 @@ def _check_by_settings(wanted: models.StateDocument, settings: Settings) -> None
                         guard.endpoint(url)
                 except Refused as error:
                     raise Invalid(str(error)) from None
-    finally:
-        guard.close()
 
 
 def _urls(wanted: models.StateDocument) -> Iterator[tuple[str, str]]:

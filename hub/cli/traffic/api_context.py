@@ -16,7 +16,7 @@ from store.errors import Invalid
 from store.hooks import pull_urls
 from store.hooks.hook_targets import HookTarget, target_of
 from store.repositories import repositories
-from worker.http.callback_guard import CallbackGuard, make_guard
+from worker.http.callback_guard import CallbackGuard, running_guard
 
 
 def for_hook(db: Connection, settings: Settings, hook: Row) -> Context:
@@ -98,8 +98,5 @@ def validate_callback(settings: Settings, url: str) -> None:
     if pull_urls.is_pull(url):
         pull_urls.check(url)
         return
-    guard = make_guard(settings)
-    try:
+    with running_guard(settings) as guard:
         asyncio.run(CallbackGuard(guard)(url))
-    finally:
-        guard.close()

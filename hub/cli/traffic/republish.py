@@ -64,7 +64,7 @@ def begin(
     """
     settings = configuration.settings
     wanted = republish_runs.parse_pattern(topic)
-    with _opened(settings) as store:
+    with options.opening(settings) as store:
         counts = store.look(republish_runs.count, wanted, since)
         if dry_run:
             _show(counts, wanted, as_json=as_json)
@@ -76,15 +76,6 @@ def begin(
         if not no_wait:
             run = _follow(settings, store, run)
         _report(run, as_json=as_json)
-
-
-@contextlib.contextmanager
-def _opened(settings: Settings) -> Iterator[Store]:
-    store = options.opened(settings, create=False)
-    try:
-        yield store
-    finally:
-        store.shut()
 
 
 def _show(counts: dict[str, int], wanted: TopicPattern, *, as_json: bool) -> None:
@@ -104,7 +95,7 @@ def _show(counts: dict[str, int], wanted: TopicPattern, *, as_json: bool) -> Non
 @options.configured
 def show(configuration: Configuration, limit: int, as_json: bool) -> None:
     """List the runs, newest first, with the progress of each."""
-    with _opened(configuration.settings) as store:
+    with options.opening(configuration.settings) as store:
         rows = store.look(lambda db: republish_runs.page(db, limit=limit))
     empty = "no runs: `tocsin republish begin` starts one"
     output.print_rows(
@@ -124,7 +115,7 @@ def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
 
     If no worker runs, this process continues the run. If the run is stopped, the exit code is 1.
     """
-    with _opened(configuration.settings) as store:
+    with options.opening(configuration.settings) as store:
         run = _follow(configuration.settings, store, store.look(republish_runs.get, run_id))
         _report(run, as_json=as_json)
 
