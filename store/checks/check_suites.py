@@ -37,9 +37,7 @@ FIELDS: payload_reader.Readers = {
     "after_sha": ("after", payload_reader.nullable(SHA)),
     "status": payload_reader.one_of(*STATUSES),
     "conclusion": payload_reader.nullable(payload_reader.one_of(*CONCLUSIONS, "startup_failure")),
-    "created_at": payload_reader.timestamp,
-    "updated_at": payload_reader.timestamp,
-    "reported_at": ("updated_at", payload_reader.timestamp),
+    **payload_reader.TIMES,
 }
 PULL: payload_reader.Readers = {"id": payload_reader.number, "number": payload_reader.number}
 END = {"ref": payload_reader.text(255), "sha": payload_reader.text(64)}

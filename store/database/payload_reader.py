@@ -67,6 +67,12 @@ def nullable(reader: Reader) -> Reader:
 
 
 Readers = Mapping[str, Reader | tuple[str, Reader]]
+TIMES: Readers = {
+    "created_at": timestamp,
+    "updated_at": timestamp,
+    "reported_at": ("updated_at", timestamp),
+}
+"""The times of what a platform reports, for `upsert`."""
 
 
 def read_fields(given: Mapping[str, Any], readers: Readers) -> Any:

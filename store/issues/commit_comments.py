@@ -30,9 +30,7 @@ FIELDS: payload_reader.Readers = {
     "line": payload_reader.nullable(payload_reader.number),
     "author_association": payload_reader.one_of(*ASSOCIATIONS),
     "body": BODY,
-    "created_at": payload_reader.timestamp,
-    "updated_at": payload_reader.timestamp,
-    "reported_at": ("updated_at", payload_reader.timestamp),
+    **payload_reader.TIMES,
 }
 
 

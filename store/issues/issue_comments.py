@@ -25,9 +25,7 @@ FIELDS: payload_reader.Readers = {
     "body": payload_reader.nullable(payload_reader.text(MOST_BODY)),
     "state": payload_reader.text(50),
     "commit_id": payload_reader.nullable(SHA),
-    "created_at": payload_reader.timestamp,
-    "updated_at": payload_reader.timestamp,
-    "reported_at": ("updated_at", payload_reader.timestamp),
+    **payload_reader.TIMES,
 }
 # A review has one time only, which is used for both columns.
 SUBMITTED: payload_reader.Readers = {

@@ -34,9 +34,7 @@ FIELDS: payload_reader.Readers = {
     "locked": payload_reader.flag,
     "lock_reason": ("active_lock_reason", payload_reader.nullable(payload_reader.text(100))),
     "closed_at": payload_reader.nullable(payload_reader.timestamp),
-    "created_at": payload_reader.timestamp,
-    "updated_at": payload_reader.timestamp,
-    "reported_at": ("updated_at", payload_reader.timestamp),
+    **payload_reader.TIMES,
 }
 TYPE: payload_reader.Readers = {
     "id": payload_reader.number,

@@ -29,9 +29,7 @@ FIELDS: payload_reader.Readers = {
     "closed_issues": payload_reader.number,
     "due_on": payload_reader.nullable(payload_reader.timestamp),
     "closed_at": payload_reader.nullable(payload_reader.timestamp),
-    "created_at": payload_reader.timestamp,
-    "updated_at": payload_reader.timestamp,
-    "reported_at": ("updated_at", payload_reader.timestamp),
+    **payload_reader.TIMES,
 }
 
 
