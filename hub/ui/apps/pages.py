@@ -7,6 +7,7 @@ from hub.admin.administrators import RUN
 from hub.api.apps import installation_changes
 from hub.http.errors import Forbidden
 from hub.ui.lists import filters
+from hub.ui.lists.frame import filter_values
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, ActionResult, Section
@@ -55,10 +56,7 @@ def list_apps(ctx: ViewContext) -> dict[str, Any]:
     return {
         **values,
         "apps": rows,
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
+        **filter_values(chosen, asked),
     }
 
 

@@ -7,6 +7,16 @@ from hub.ui.lists.sorting import Sorting
 from hub.ui.view_context import ViewContext
 
 
+def filter_values(chosen: dict[str, str], period: filters.Period) -> dict[str, Any]:
+    """Return the values of the filters. `chosen` has the value of each, and of the period."""
+    return {
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "ranges": filters.RANGES,
+        "problem": period.problem,
+    }
+
+
 def frame(
     ctx: ViewContext, path: str, sorting: Sorting, chosen: dict[str, str], period: filters.Period
 ) -> dict[str, Any]:
@@ -16,10 +26,7 @@ def frame(
     """
     sort = sorting.asked(ctx)
     return {
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": period.problem,
+        **filter_values(chosen, period),
         "sort": sort,
         "heads": sorting.heads(sort, path, chosen),
         "views": views.of_list(ctx, path, {**chosen, "sort": sort}),

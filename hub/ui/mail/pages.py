@@ -8,6 +8,7 @@ from hub.api.accounts.emails import READ as ADDRESSES
 from hub.http import numbers
 from hub.http.errors import Forbidden
 from hub.ui.lists import filters
+from hub.ui.lists.frame import filter_values
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.mail.hook_panel import check_on
@@ -87,10 +88,7 @@ def _mails(ctx: ViewContext) -> dict[str, Any]:
     return {
         **values,
         "mails": [row | {"mark": MARKS[row["state"]]} for row in rows],
-        "chosen": asked.chosen,
-        "filtered": any(asked.chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
+        **filter_values(asked.chosen, asked),
     }
 
 

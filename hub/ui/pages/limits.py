@@ -5,6 +5,7 @@ from typing import Any
 from hub.api.repositories.interaction_limits import OF_REPO
 from hub.settings import HubSettings
 from hub.ui.lists import filters, views
+from hub.ui.lists.frame import filter_values
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
@@ -40,10 +41,7 @@ def list_limits(ctx: ViewContext) -> dict[str, Any]:
         ctx.db, MOST, ctx.repositories(), text=chosen["name"], times=asked.times
     )
     return {
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
+        **filter_values(chosen, asked),
         "views": views.of_list(ctx, PATH, chosen),
         "matches": Matches(len(rows), more=len(rows) == MOST),
         "limits": [

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hub.ui.lists import filters, paging
-from hub.ui.lists.frame import frame
+from hub.ui.lists.frame import filter_values, frame
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
@@ -88,10 +88,7 @@ def list_followers(ctx: ViewContext) -> dict[str, Any]:
     return {
         **values,
         "followers": rows,
-        "chosen": asked.chosen,
-        "filtered": any(asked.chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
+        **filter_values(asked.chosen, asked),
         "hub": hub_url(ctx.services),
         "origin": ctx.services.urls.origin,
     }
