@@ -35,12 +35,10 @@ def member_ids(db: Connection, organization_id: int) -> list[int]:
 
 def members_by_login(db: Connection, organization_id: int, logins: Iterable[str]) -> dict[str, int]:
     """Return the members among these logins: lower-case login to account id."""
-    return dict(
-        db.tuples(
-            f"SELECT a.login_key, a.id FROM {db.each('logins', login='text')} AS w"
-            " JOIN account a ON a.login_key = w.login JOIN membership m ON m.account_id = a.id"
-            " WHERE m.organization_id = :organization_id",
-            logins=json_array({login.lower() for login in logins}),
-            organization_id=organization_id,
-        )
+    return db.mapping(
+        f"SELECT a.login_key, a.id FROM {db.each('logins', login='text')} AS w"
+        " JOIN account a ON a.login_key = w.login JOIN membership m ON m.account_id = a.id"
+        " WHERE m.organization_id = :organization_id",
+        logins=json_array({login.lower() for login in logins}),
+        organization_id=organization_id,
     )

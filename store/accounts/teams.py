@@ -92,10 +92,8 @@ def join(db: Connection, team_id: int, account_ids: Collection[int]) -> bool:
 
 def member_ids(db: Connection, team_ids: Iterable[int]) -> dict[int, int]:
     """Return the members of these teams: account id to the id of one of their teams."""
-    return dict(
-        db.tuples(
-            "SELECT m.account_id, min(m.team_id) FROM team_member m WHERE m.team_id IN"
-            f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w) GROUP BY m.account_id",
-            ids=json_array(team_ids),
-        )
+    return db.mapping(
+        "SELECT m.account_id, min(m.team_id) FROM team_member m WHERE m.team_id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w) GROUP BY m.account_id",
+        ids=json_array(team_ids),
     )

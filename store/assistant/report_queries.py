@@ -76,10 +76,8 @@ def _where(
 def _parts(db: Connection, report_ids: list[int]) -> dict[int, int]:
     if not report_ids:
         return {}
-    return dict(
-        db.tuples(
-            "SELECT p.report_id, count(*) FROM report_part p WHERE p.report_id IN"
-            f" (SELECT id FROM {db.each('ids', id='integer')} AS w) GROUP BY p.report_id",
-            ids=json_array(report_ids),
-        )
+    return db.mapping(
+        "SELECT p.report_id, count(*) FROM report_part p WHERE p.report_id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) GROUP BY p.report_id",
+        ids=json_array(report_ids),
     )

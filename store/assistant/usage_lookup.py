@@ -25,12 +25,10 @@ def organizations(db: Connection, wanted: Iterable[Pair]) -> dict[Pair, int]:
 
 def users(db: Connection, logins: Iterable[str]) -> dict[str, int]:
     """Return login to the id of each user."""
-    return dict(
-        db.tuples(
-            f"SELECT a.login_key, a.id FROM {db.each('wanted', login='text')} AS w"
-            " JOIN account a ON a.login_key = w.login WHERE a.kind = 'User'",
-            wanted=json_array(set(logins)),
-        )
+    return db.mapping(
+        f"SELECT a.login_key, a.id FROM {db.each('wanted', login='text')} AS w"
+        " JOIN account a ON a.login_key = w.login WHERE a.kind = 'User'",
+        wanted=json_array(set(logins)),
     )
 
 

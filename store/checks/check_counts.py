@@ -43,13 +43,11 @@ def latest(db: Connection, suite_id: int) -> dict[CheckKind, int]:
 
 def newest(db: Connection, suite_ids: Iterable[int]) -> dict[int, int]:
     """Return suite id to its number of runs that are the latest of their names, if it has any."""
-    return dict(
-        db.tuples(
-            "SELECT t.suite_id, CAST(sum(t.runs) AS BIGINT)"
-            f" FROM {db.each('suites', id='integer')} AS w"
-            " JOIN check_tally t ON t.suite_id = w.id AND t.latest = 1 GROUP BY t.suite_id",
-            suites=json_array(suite_ids),
-        )
+    return db.mapping(
+        "SELECT t.suite_id, CAST(sum(t.runs) AS BIGINT)"
+        f" FROM {db.each('suites', id='integer')} AS w"
+        " JOIN check_tally t ON t.suite_id = w.id AND t.latest = 1 GROUP BY t.suite_id",
+        suites=json_array(suite_ids),
     )
 
 

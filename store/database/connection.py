@@ -59,6 +59,9 @@ class Connection(Protocol):
     def column(self, sql: str, **parameters: Any) -> list[Any]:
         """Return the first column of all rows."""
 
+    def mapping(self, sql: str, **parameters: Any) -> dict[Any, Any]:
+        """Return the first of two columns to the second, for all rows."""
+
     def value(self, sql: str, **parameters: Any) -> Any:
         """Return the first column of the first row, or None."""
 

@@ -93,6 +93,9 @@ class Statements(ABC):
     def column(self, sql: str, **parameters: Any) -> list[Any]:
         return [row[0] for row in self.run(sql, parameters).fetchall()]
 
+    def mapping(self, sql: str, **parameters: Any) -> dict[Any, Any]:
+        return dict(self.run(sql, parameters).fetchall())
+
     def value(self, sql: str, **parameters: Any) -> Any:
         row = self.run(sql, parameters).fetchone()
         return None if row is None else row[0]

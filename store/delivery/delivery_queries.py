@@ -75,7 +75,7 @@ def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> lis
 
 def count_by_state(db: Connection) -> dict[str, int]:
     """Return the number of waiting, delivered and dead deliveries."""
-    found = dict(db.tuples("SELECT state, count(*) FROM delivery GROUP BY state"))
+    found = db.mapping("SELECT state, count(*) FROM delivery GROUP BY state")
     counts = dict.fromkeys(STATES.values(), 0)
     for number, many in found.items():
         counts[STATES[number]] += many

@@ -145,12 +145,10 @@ def get_many(db: Connection, event_ids: list[int], most: int) -> dict[int, Row |
 
 def _first_within(db: Connection, event_ids: list[int], most: int) -> list[int]:
     """Return the first of these events whose bodies have up to `most` bytes, one at least."""
-    sizes = dict(
-        db.tuples(
-            "SELECT id, size FROM event WHERE id IN"
-            f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
-            ids=json_array(event_ids),
-        )
+    sizes = db.mapping(
+        "SELECT id, size FROM event WHERE id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        ids=json_array(event_ids),
     )
     total = 0
     chosen: list[int] = []

@@ -196,10 +196,8 @@ def _wake(db: Connection, hook_ids: set[int]) -> None:
 def versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
     followers = [hook_id for hook_id in hook_ids if hook_id < 0]
     found = websub.versions(db, followers) if followers else {}
-    return found | dict(
-        db.tuples(
-            "SELECT id, version FROM hook WHERE id IN"
-            f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS w)",
-            hooks=json_array(hook_ids),
-        )
+    return found | db.mapping(
+        "SELECT id, version FROM hook WHERE id IN"
+        f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS w)",
+        hooks=json_array(hook_ids),
     )

@@ -64,12 +64,10 @@ def hook_ids(db: Connection, repo_id: int) -> tuple[list[int], list[int]]:
 
 def subscription_counts(db: Connection, repo_id: int) -> dict[str, int]:
     """Return the number of active WebSub subscriptions for each topic key."""
-    return dict(
-        db.tuples(
-            "SELECT topic_key, count(*) FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL"
-            " GROUP BY topic_key",
-            repo_id=repo_id,
-        )
+    return db.mapping(
+        "SELECT topic_key, count(*) FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL"
+        " GROUP BY topic_key",
+        repo_id=repo_id,
     )
 
 

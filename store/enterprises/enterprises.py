@@ -84,12 +84,10 @@ def join(db: Connection, enterprise_id: int, account_id: int, role: str) -> None
 
 def members(db: Connection, enterprise_id: int) -> dict[str, str]:
     """Return login to role, by login, without members through an organization."""
-    return dict(
-        db.tuples(
-            "SELECT a.login, m.role FROM enterprise_member m JOIN account a ON a.id = m.account_id"
-            " WHERE m.enterprise_id = :enterprise_id ORDER BY a.login_key",
-            enterprise_id=enterprise_id,
-        )
+    return db.mapping(
+        "SELECT a.login, m.role FROM enterprise_member m JOIN account a ON a.id = m.account_id"
+        " WHERE m.enterprise_id = :enterprise_id ORDER BY a.login_key",
+        enterprise_id=enterprise_id,
     )
 
 
@@ -155,10 +153,8 @@ def of_organization(db: Connection, organization_id: int) -> Row | None:
 
 def organizations(db: Connection, enterprise_id: int) -> dict[int, str]:
     """Return id to login of the enterprise's organizations."""
-    return dict(
-        db.tuples(
-            "SELECT a.id, a.login FROM enterprise_organization o JOIN account a"
-            " ON a.id = o.organization_id WHERE o.enterprise_id = :enterprise_id",
-            enterprise_id=enterprise_id,
-        )
+    return db.mapping(
+        "SELECT a.id, a.login FROM enterprise_organization o JOIN account a"
+        " ON a.id = o.organization_id WHERE o.enterprise_id = :enterprise_id",
+        enterprise_id=enterprise_id,
     )

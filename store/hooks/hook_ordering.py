@@ -78,12 +78,10 @@ def apps(db: Connection, orderings: Mapping[int, Row]) -> dict[int, int]:
     found = [id_ for id_, row in orderings.items() if row["ordering"].startswith("/installation")]
     if not found:
         return {}
-    return dict(
-        db.tuples(
-            "SELECT id, app_id FROM hook WHERE app_id IS NOT NULL AND id IN"
-            f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-            hooks=json_array(found),
-        )
+    return db.mapping(
+        "SELECT id, app_id FROM hook WHERE app_id IS NOT NULL AND id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        hooks=json_array(found),
     )
 
 

@@ -68,7 +68,7 @@ def _first_due(db: Connection, but: Collection[int]) -> int | None:
 
 def rounds(db: Connection) -> dict[int, int]:
     """Return repository id to round, for all imports under way."""
-    return dict(db.tuples("SELECT repo_id, round FROM source_import WHERE due_at IS NOT NULL"))
+    return db.mapping("SELECT repo_id, round FROM source_import WHERE due_at IS NOT NULL")
 
 
 def is_current(db: Connection, row: Row) -> bool:

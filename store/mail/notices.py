@@ -203,10 +203,8 @@ def alerts_of(db: Connection, mail_id: int, limit: int) -> list[Row]:
 
 
 def counts_of(db: Connection, mail_ids: Iterable[int]) -> dict[int, int]:
-    return dict(
-        db.tuples(
-            "SELECT n.mail_id, count(*) FROM mail_notice n WHERE n.mail_id IN"
-            f" (SELECT id FROM {db.each('ids', id='integer')} AS w) GROUP BY n.mail_id",
-            ids=json_array(mail_ids),
-        )
+    return db.mapping(
+        "SELECT n.mail_id, count(*) FROM mail_notice n WHERE n.mail_id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) GROUP BY n.mail_id",
+        ids=json_array(mail_ids),
     )

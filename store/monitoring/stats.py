@@ -213,7 +213,7 @@ def _hooks(db: Connection, column: str) -> int:
 
 
 def _open_alerts(db: Connection) -> dict[str, int]:
-    return dict(db.tuples("SELECT kind, count(*) FROM alert WHERE closed_at IS NULL GROUP BY kind"))
+    return db.mapping("SELECT kind, count(*) FROM alert WHERE closed_at IS NULL GROUP BY kind")
 
 
 def _leases(db: Connection) -> list[Row]:

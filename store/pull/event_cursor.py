@@ -77,11 +77,9 @@ def _delivered(db: Connection, hook_id: int, event_ids: list[int]) -> list[tuple
         ids=json_array(event_ids),
         hook_id=hook_id,
     )
-    states = dict(
-        db.tuples(
-            f"SELECT d.id, d.state FROM {db.each('ids', id='integer')} AS w"
-            " JOIN delivery d ON d.id = w.id",
-            ids=json_array(row[1] for row in rows),
-        )
+    states = db.mapping(
+        f"SELECT d.id, d.state FROM {db.each('ids', id='integer')} AS w"
+        " JOIN delivery d ON d.id = w.id",
+        ids=json_array(row[1] for row in rows),
     )
     return [(event_id, states[delivery_id]) for event_id, delivery_id in rows]

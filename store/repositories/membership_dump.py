@@ -8,23 +8,19 @@ from store.database.connection import Connection
 
 def members(db: Connection, organization_id: int) -> dict[str, str]:
     """Return login to role (`member`, `admin`) in an organization, by login."""
-    return dict(
-        db.tuples(
-            "SELECT a.login, m.role FROM membership m JOIN account a ON a.id = m.account_id"
-            " WHERE m.organization_id = :organization_id ORDER BY a.login_key",
-            organization_id=organization_id,
-        )
+    return db.mapping(
+        "SELECT a.login, m.role FROM membership m JOIN account a ON a.id = m.account_id"
+        " WHERE m.organization_id = :organization_id ORDER BY a.login_key",
+        organization_id=organization_id,
     )
 
 
 def collaborators(db: Connection, repo_id: int) -> dict[str, str]:
     """Return login to the role granted in a repository, by login."""
-    return dict(
-        db.tuples(
-            "SELECT a.login, c.role FROM collaborator c JOIN account a ON a.id = c.account_id"
-            " WHERE c.repo_id = :repo_id ORDER BY a.login_key",
-            repo_id=repo_id,
-        )
+    return db.mapping(
+        "SELECT a.login, c.role FROM collaborator c JOIN account a ON a.id = c.account_id"
+        " WHERE c.repo_id = :repo_id ORDER BY a.login_key",
+        repo_id=repo_id,
     )
 
 

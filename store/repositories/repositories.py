@@ -172,14 +172,12 @@ def find_by_any_name(db: Connection, full_names: Iterable[str]) -> dict[str, Row
     """Return the repositories that have or had these names `owner/name`, by name in lower case."""
     wanted = {name.lower() for name in full_names}
     found = find_all(db, wanted)
-    former = dict(
-        db.tuples(
-            f"SELECT w.owner || '/' || w.name, n.repo_id"
-            f" FROM {db.each('names', owner='text', name='text')} AS w"
-            " JOIN account o ON o.login_key = w.owner"
-            " JOIN repository_name n ON n.owner_id = o.id AND n.name_key = w.name",
-            names=json_array(sorted(name.partition("/")[::2] for name in wanted - found.keys())),
-        )
+    former = db.mapping(
+        f"SELECT w.owner || '/' || w.name, n.repo_id"
+        f" FROM {db.each('names', owner='text', name='text')} AS w"
+        " JOIN account o ON o.login_key = w.owner"
+        " JOIN repository_name n ON n.owner_id = o.id AND n.name_key = w.name",
+        names=json_array(sorted(name.partition("/")[::2] for name in wanted - found.keys())),
     )
     rows = of(db, set(former.values())) if former else {}
     return found | {name: rows[repo_id] for name, repo_id in former.items()}

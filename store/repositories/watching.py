@@ -116,13 +116,11 @@ def watchers(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[R
 
 def settings(db: Connection, repo_id: int) -> dict[str, str]:
     """Return login to `watching` or `ignoring`, by login."""
-    return dict(
-        db.tuples(
-            "SELECT a.login, CASE WHEN w.ignored = 1 THEN 'ignoring' ELSE 'watching' END"
-            " FROM watching w JOIN account a ON a.id = w.account_id"
-            " WHERE w.repo_id = :repo_id ORDER BY a.login_key",
-            repo_id=repo_id,
-        )
+    return db.mapping(
+        "SELECT a.login, CASE WHEN w.ignored = 1 THEN 'ignoring' ELSE 'watching' END"
+        " FROM watching w JOIN account a ON a.id = w.account_id"
+        " WHERE w.repo_id = :repo_id ORDER BY a.login_key",
+        repo_id=repo_id,
     )
 
 

@@ -137,11 +137,9 @@ def put_enterprise_setting(
 
 def enterprise_settings(db: Connection, enterprise_id: int) -> dict[str, str]:
     """Return token type to setting, for the settings of an enterprise."""
-    return dict(
-        db.tuples(
-            "SELECT token_type, setting FROM enterprise_secret_pattern WHERE enterprise_id = :id",
-            id=enterprise_id,
-        )
+    return db.mapping(
+        "SELECT token_type, setting FROM enterprise_secret_pattern WHERE enterprise_id = :id",
+        id=enterprise_id,
     )
 
 

@@ -34,8 +34,9 @@ DENIED = (
     "error: 403",
 )
 # Ranges of the progress in percent: objects are received, then resolved, then surveyed.
-RECEIVED, RESOLVED = 80, 95
-COMPRESSED, WRITTEN = 40, 99
+RESOLVED = 95
+FETCHING = {"Receiving": (0, 80), "Resolving": (80, RESOLVED)}
+PUSHING = {"Compressing": (0, 40), "Writing": (40, 99)}
 
 ProgressReporter = Callable[..., None]
 """Called as `report(import_percent=..., commit_count=..., push_percent=...)`, with any of these."""
@@ -62,7 +63,7 @@ class ImportSteps:
         try:
             said = await self._git("ls-remote", "--symref", "--", remote.url, HEAD, remote=remote)
         except CommandFailed as error:
-            raise _denied(error, remote) or ImportProblem("error", str(error)) from None
+            raise _denied(error) or ImportProblem("error", str(error)) from None
         for line in lines_of(said.decode("utf-8", "replace")):
             if line.startswith("ref: refs/heads/") and line.endswith(f"\t{HEAD}"):
                 return line.removeprefix("ref: ").partition("\t")[0]
@@ -79,17 +80,11 @@ class ImportSteps:
         try:
             await self._git(git_dir, *command, *wanted, remote=remote, heard=self._fetching)
         except CommandFailed as error:
-            raise _denied(error, remote) or error from None
+            raise _denied(error) or error from None
 
     def _fetching(self, line: str) -> None:
-        found = PROGRESS.search(line)
-        if found is None:
-            return
-        percent = int(found["percent"])
-        if found["what"] == "Receiving":
-            self.report(import_percent=percent * RECEIVED // 100)
-        elif found["what"] == "Resolving":
-            self.report(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
+        if (percent := _progress(line, FETCHING)) is not None:
+            self.report(import_percent=percent)
 
     async def survey(self) -> "Survey":
         authors = self.home / "authors"
@@ -118,14 +113,8 @@ class ImportSteps:
         return await self._set_default_branch(head)
 
     def _pushing(self, line: str) -> None:
-        found = PROGRESS.search(line)
-        if found is None:
-            return
-        percent = int(found["percent"])
-        if found["what"] == "Compressing":
-            self.report(push_percent=percent * COMPRESSED // 100)
-        elif found["what"] == "Writing":
-            self.report(push_percent=COMPRESSED + percent * (WRITTEN - COMPRESSED) // 100)
+        if (percent := _progress(line, PUSHING)) is not None:
+            self.report(push_percent=percent)
 
     async def _set_default_branch(self, head: str | None) -> str | None:
         """Set the default branch, and hide the refs that are only for imports."""
@@ -210,7 +199,16 @@ def _read_authors(file: IO[bytes]) -> list[Author]:
     return [Author(*orjson.loads(line)) for line in islice(file, BATCH)]
 
 
-def _denied(error: CommandFailed, remote: Remote) -> ImportProblem | None:
+def _progress(line: str, ranges: Mapping[str, tuple[int, int]]) -> int | None:
+    """Return the progress that a line of git reports, or None if it reports none."""
+    found = PROGRESS.search(line)
+    if found is None or found["what"] not in ranges:
+        return None
+    first, last = ranges[found["what"]]
+    return first + int(found["percent"]) * (last - first) // 100
+
+
+def _denied(error: CommandFailed) -> ImportProblem | None:
     if any(sign in line for line in error.said for sign in DENIED):
         return ImportProblem("auth_failed")
     return None

@@ -64,7 +64,7 @@ class FetchQueue:
         due = pull_leases.due(db, hook["id"], room) if room else []
         if not due:
             return []
-        sendable = self._sendable(db, hook["id"], target, due)
+        sendable = self._sendable(db, target, due)
         return leased_requests.lease(db, hook["id"], target, sendable, request)
 
     def next_at(self, db: Connection, hook: Row) -> int | None:
@@ -79,7 +79,7 @@ class FetchQueue:
         return target
 
     def _sendable(
-        self, db: Connection, hook_id: int, target: Target, due: Sequence[Row]
+        self, db: Connection, target: Target, due: Sequence[Row]
     ) -> list[tuple[QueuedDelivery, Payload]]:
         """Return the deliveries that can be attempted. Mark the others as dead."""
         payloads = self._payloads.get(db, [row["event_id"] for row in due])

@@ -129,7 +129,7 @@ def add_assistant_seats_for_teams(ctx: Context, org: Row, body: SelectedTeams) -
     _check_assignable(ctx, org)
     found = [row["id"] for row in _teams(ctx, org, body)]
     _end(ctx, org, teams.member_ids(ctx.db, found))
-    return _given(ctx, org, assistant_seats.give_teams(ctx.db, org["id"], found))
+    return _given(ctx, assistant_seats.give_teams(ctx.db, org["id"], found))
 
 
 @ops("DELETE /orgs/{org}/assistant/billing/selected_teams", WRITE, errors=(404,), emits=CANCELLED)
@@ -143,7 +143,7 @@ def cancel_assistant_seat_assignment_for_teams(
     """
     _check_removable(ctx, org)
     found = [row["id"] for row in _teams(ctx, org, body)]
-    return _cancelled(ctx, org, assistant_seats.cancel_teams(ctx.db, org["id"], found))
+    return _cancelled(ctx, assistant_seats.cancel_teams(ctx.db, org["id"], found))
 
 
 @ops(
@@ -158,7 +158,7 @@ def add_assistant_seats_for_users(ctx: Context, org: Row, body: SelectedUsers) -
     _check_assignable(ctx, org)
     found = _users(ctx, org, body)
     _end(ctx, org, found)
-    return _given(ctx, org, assistant_seats.give_users(ctx.db, org["id"], found))
+    return _given(ctx, assistant_seats.give_users(ctx.db, org["id"], found))
 
 
 @ops("DELETE /orgs/{org}/assistant/billing/selected_users", WRITE, errors=(404,), emits=CANCELLED)
@@ -172,7 +172,7 @@ def cancel_assistant_seat_assignment_for_users(
     """
     _check_removable(ctx, org)
     found = _users(ctx, org, body)
-    return _cancelled(ctx, org, assistant_seats.cancel_users(ctx.db, org["id"], found))
+    return _cancelled(ctx, assistant_seats.cancel_users(ctx.db, org["id"], found))
 
 
 @ops("GET /orgs/{org}/members/{username}/assistant", READ, errors=(422,))
@@ -228,14 +228,14 @@ def _end(ctx: Context, org: Row, account_ids: Collection[int]) -> None:
     ctx.emit_all("assistant_seat.cancelled", event_data(ctx.urls, ctx.db, ended), sent=False)
 
 
-def _given(ctx: Context, org: Row, rows: tuple[list[Row], list[Row]]) -> CreatedSeats:
+def _given(ctx: Context, rows: tuple[list[Row], list[Row]]) -> CreatedSeats:
     new, refreshed = rows
     ctx.emit_all("assistant_seat.created", event_data(ctx.urls, ctx.db, new))
     ctx.emit_all("assistant_seat.refreshed", event_data(ctx.urls, ctx.db, refreshed))
     return {"seats_created": len(new) + len(refreshed)}
 
 
-def _cancelled(ctx: Context, org: Row, rows: list[Row]) -> CancelledSeats:
+def _cancelled(ctx: Context, rows: list[Row]) -> CancelledSeats:
     ctx.emit_all("assistant_seat.cancellation_pending", event_data(ctx.urls, ctx.db, rows))
     return {"seats_cancelled": len(rows)}
 

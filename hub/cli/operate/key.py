@@ -148,7 +148,7 @@ class _Rotation:
         if announced is not None:
             self._wait_for(announced, keys, first=False)
             keys = self._promote(announced, keys)
-        renewed = self._renew(keys[0])
+        renewed = self._renew()
         self._record("sealed anew", keys[0], renewed=renewed.many, closed=renewed.closed)
         if renewed.closed:
             raise Unusable(
@@ -157,7 +157,7 @@ class _Rotation:
             )
         self._wait_for(keys[0], keys, first=True)
         # Other processes may have encrypted with the old key until they had the new one.
-        if self._renew(keys[0]).closed == 0:
+        if self._renew().closed == 0:
             self._forget(keys)
 
     def _announce(self, keys: list[Key]) -> list[Key]:
@@ -179,7 +179,7 @@ class _Rotation:
             time.sleep(SETTLING)
         return keys
 
-    def _renew(self, key: Key) -> RotationResult:
+    def _renew(self) -> RotationResult:
         total = RotationResult()
         for one, done in key_rotation.rotate_secrets(self._store):
             total.add(done)

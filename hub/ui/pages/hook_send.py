@@ -29,7 +29,7 @@ TEMPLATE = "hook_send.html"
 MOST_INDENTED = 512 * 1024
 
 
-def _event(ctx: ViewContext, hook: Row, named: str) -> str:
+def _event(hook: Row, named: str) -> str:
     """Return the event that is named, or one that the hook subscribes to."""
     if named in EVENTS:
         return named
@@ -100,7 +100,7 @@ def _encoded(payload: object) -> bytes:
 def plan_send(ctx: ViewContext) -> dict[str, Any]:
     """Show an example of an event, and the request that would carry it."""
     hook, repo, _ = hook_with_example(ctx)
-    event = _event(ctx, hook, ctx.asked("event", 100))
+    event = _event(hook, ctx.asked("event", 100))
     example = example_of(ctx, repo, event)
     text, is_cut = excerpt(example.body, MOST_INDENTED)
     text = example.body.decode() if is_cut else text
@@ -123,7 +123,7 @@ def _prepare(ctx: ViewContext) -> dict[str, Any]:
 def _show_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
     hook, _, _ = changeable_hook(ctx)
     payload, event = ctx.form.get("payload", ""), ctx.form.get("event", "")
-    values = _values(ctx, hook, _event(ctx, hook, event), payload, "yours")
+    values = _values(ctx, hook, _event(hook, event), payload, "yours")
     return RenderedPage(TEMPLATE, {**values, "wrong": {error.field or "payload": str(error)}})
 
 

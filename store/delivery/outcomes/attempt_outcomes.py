@@ -135,12 +135,10 @@ def _update_deliveries(db: Connection, outcomes: Sequence[Outcome]) -> None:
 
 def _advance(db: Connection, orderings: dict[int, Row], outcomes: Sequence[Outcome]) -> None:
     """Pass on the turns of the keys in which deliveries have ended or failed."""
-    stored = dict(
-        db.tuples(
-            f"SELECT d.id, d.state FROM {db.each('ids', id='integer')} AS w"
-            " JOIN delivery d ON d.id = w.id",
-            ids=json_array({o.delivery_id for o in outcomes}),
-        )
+    stored = db.mapping(
+        f"SELECT d.id, d.state FROM {db.each('ids', id='integer')} AS w"
+        " JOIN delivery d ON d.id = w.id",
+        ids=json_array({o.delivery_id for o in outcomes}),
     )
     keys, ended = set(), []
     for o in outcomes:

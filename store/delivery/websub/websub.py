@@ -112,13 +112,11 @@ def versions(db: Connection, hook_ids: Iterable[int], *, locked: bool = False) -
 
     If `locked`, no other transaction changes them until this one ends.
     """
-    return dict(
-        db.tuples(
-            "SELECT -id, version FROM websub WHERE id IN"
-            f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
-            f" ORDER BY id{db.for_update if locked else ''}",
-            ids=json_array(-hook_id for hook_id in hook_ids),
-        )
+    return db.mapping(
+        "SELECT -id, version FROM websub WHERE id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f" ORDER BY id{db.for_update if locked else ''}",
+        ids=json_array(-hook_id for hook_id in hook_ids),
     )
 
 
