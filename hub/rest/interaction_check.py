@@ -2,6 +2,7 @@
 
 from hub.http.errors import Forbidden
 from store import Connection, Row
+from store.errors import Invalid
 from store.repositories import interaction_limits, pull_request_caps
 
 ALLOWED = {
@@ -23,6 +24,14 @@ def check_archived(repo: Row) -> None:
     """Check that a repository is not archived. Raises Forbidden if it is."""
     if repo["archived"]:
         raise Forbidden("Repository was archived so is read-only.")
+
+
+def check_text(body: str, resource: str) -> None:
+    """Check that a comment has a text. Raises Invalid if it is empty."""
+    if not body.strip():
+        raise Invalid(
+            "a comment must not be empty", field="body", code="missing_field", resource=resource
+        )
 
 
 def check_pull_request_cap(db: Connection, repo: Row, account_id: int) -> None:

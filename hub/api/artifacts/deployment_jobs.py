@@ -19,7 +19,6 @@ from hub.rest.resolve import text
 from store import Row
 from store.accounts import organizations
 from store.artifacts import deployment_jobs
-from store.artifacts.deployment_records import DeploymentPlace
 from store.clock import iso
 from store.errors import Missing
 
@@ -67,11 +66,7 @@ def create_cluster_deployment_records_job(
     The response lists the deployments that cannot be recorded. The others are recorded a little
     later. 409 while another job for the cluster is running.
     """
-    place = DeploymentPlace(
-        body["logical_environment"],
-        body.get("physical_environment", ""),
-        deployments.checked_cluster(cluster),
-    )
+    place = deployments.place_in(cluster, body)
     found = deployments.sorted_out(ctx, org, body["deployments"])
     sender_id = None if ctx.caller is None else ctx.caller.account_id
     made = deployment_jobs.create(ctx.db, org["id"], sender_id, place, found.good, found.errors)

@@ -103,11 +103,7 @@ def set_cluster_deployment_records(
     Records all deployments or none. With `partial_success` it records those whose repositories are
     found and may be pushed to; if others are left out, it responds with 207 and lists them.
     """
-    place = DeploymentPlace(
-        body["logical_environment"],
-        body.get("physical_environment", ""),
-        deployments.checked_cluster(cluster),
-    )
+    place = deployments.place_in(cluster, body)
     found = deployments.sorted_out(ctx, org, body["deployments"])
     if not body.get("partial_success", False):
         deployments.refuse(found)

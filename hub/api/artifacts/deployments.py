@@ -15,7 +15,7 @@ from store import Row
 from store.accounts.viewers import RepositoryViewer
 from store.artifacts import artifacts
 from store.artifacts.artifacts import ArtifactSource, Cause
-from store.artifacts.deployment_records import Deployment
+from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.errors import Invalid, Missing
 
 PERMISSION = "artifact_metadata"
@@ -50,15 +50,17 @@ def viewer(ctx: Context) -> RepositoryViewer:
     return viewer_of(ctx.caller, PERMISSION)
 
 
-def checked_cluster(name: str) -> str:
-    """Return the name of a cluster in a path. Raises Invalid if it is malformed."""
-    if not CLUSTER.fullmatch(name):
+def place_in(cluster: str, body: Mapping[str, Any]) -> DeploymentPlace:
+    """Return the place of deployments in a cluster. Raises Invalid if its name is malformed."""
+    if not CLUSTER.fullmatch(cluster):
         raise Invalid(
             "a cluster's name consists of 1 to 128 letters, digits, '.', '-' or '_'",
             field="cluster",
             resource=RESOURCE,
         )
-    return name
+    return DeploymentPlace(
+        body["logical_environment"], body.get("physical_environment", ""), cluster
+    )
 
 
 def digest_in_path(given: str) -> str:

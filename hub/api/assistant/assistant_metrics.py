@@ -24,6 +24,7 @@ READ = on_enterprise(
     rank="billing_manager",
     scopes=("manage_billing:assistant", "read:enterprise"),
 ).or_permitted()
+REPORTS = "/enterprises/{enterprise}/assistant/metrics/reports"
 OFF = "The usage metrics policy of the enterprise is not enabled everywhere."
 
 
@@ -57,11 +58,7 @@ class WindowReport(TypedDict):
     report_end_day: Day
 
 
-@ops(
-    "GET /enterprises/{enterprise}/assistant/metrics/reports/enterprise-1-day",
-    READ,
-    conditional=False,
-)
+@ops(f"GET {REPORTS}/enterprise-1-day", READ, conditional=False)
 def assistant_enterprise_one_day_usage_metrics(
     ctx: Context, enterprise: Row, query: OfDay
 ) -> DayReport:
@@ -72,11 +69,7 @@ def assistant_enterprise_one_day_usage_metrics(
     return _of_day(ctx, enterprise, "enterprise-1-day", query)
 
 
-@ops(
-    "GET /enterprises/{enterprise}/assistant/metrics/reports/enterprise-28-day/latest",
-    READ,
-    conditional=False,
-)
+@ops(f"GET {REPORTS}/enterprise-28-day/latest", READ, conditional=False)
 def assistant_enterprise_usage_metrics(ctx: Context, enterprise: Row) -> WindowReport:
     """Get assistant enterprise usage metrics
 
@@ -85,12 +78,7 @@ def assistant_enterprise_usage_metrics(ctx: Context, enterprise: Row) -> WindowR
     return _latest(ctx, enterprise, "enterprise-28-day")
 
 
-@ops(
-    "GET /enterprises/{enterprise}/assistant/metrics/reports/repos-1-day",
-    READ,
-    also=(204,),
-    conditional=False,
-)
+@ops(f"GET {REPORTS}/repos-1-day", READ, also=(204,), conditional=False)
 def assistant_enterprise_repos_one_day_report(
     ctx: Context, enterprise: Row, query: OfDay
 ) -> DayReport | TypedReply:
@@ -103,11 +91,7 @@ def assistant_enterprise_repos_one_day_report(
     return TypedReply(204) if row is None or not row["lines"] else _serialize(ctx, row)
 
 
-@ops(
-    "GET /enterprises/{enterprise}/assistant/metrics/reports/user-teams-1-day",
-    READ,
-    conditional=False,
-)
+@ops(f"GET {REPORTS}/user-teams-1-day", READ, conditional=False)
 def assistant_enterprise_user_teams_one_day_report(
     ctx: Context, enterprise: Row, query: OfDay
 ) -> DayReport:
@@ -119,21 +103,13 @@ def assistant_enterprise_user_teams_one_day_report(
     return _of_day(ctx, enterprise, "user-teams-1-day", query)
 
 
-@ops(
-    "GET /enterprises/{enterprise}/assistant/metrics/reports/users-1-day",
-    READ,
-    conditional=False,
-)
+@ops(f"GET {REPORTS}/users-1-day", READ, conditional=False)
 def assistant_users_one_day_usage_metrics(ctx: Context, enterprise: Row, query: OfDay) -> DayReport:
     """Get assistant usage metrics by user for a specific day"""
     return _of_day(ctx, enterprise, "users-1-day", query)
 
 
-@ops(
-    "GET /enterprises/{enterprise}/assistant/metrics/reports/users-28-day/latest",
-    READ,
-    conditional=False,
-)
+@ops(f"GET {REPORTS}/users-28-day/latest", READ, conditional=False)
 def assistant_users_usage_metrics(ctx: Context, enterprise: Row) -> WindowReport:
     """Get assistant usage metrics by user"""
     return _latest(ctx, enterprise, "users-28-day")
@@ -141,8 +117,7 @@ def assistant_users_usage_metrics(ctx: Context, enterprise: Row) -> WindowReport
 
 def _of_day(ctx: Context, enterprise: Row, kind: str, query: OfDay) -> DayReport:
     _check_policy(enterprise)
-    row = existing(_found(ctx, enterprise, kind, query), "report")
-    return _serialize(ctx, row)
+    return _serialize(ctx, existing(_found(ctx, enterprise, kind, query), "report"))
 
 
 def _check_policy(enterprise: Row) -> None:

@@ -5,8 +5,7 @@ from typing import Annotated
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.api.enterprises.team_parts import TeamPart, require_all
-from hub.auth.enterprise_access import on_enterprise
+from hub.api.enterprises.team_parts import OWNER, READ, TeamPart, require_all
 from hub.rest import serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -30,11 +29,8 @@ ops = OperationGroup(
     username=_user,
 )
 
-PERSONAL = ("personal",)
-READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
-WRITE = on_enterprise(
-    "enterprise_teams", "write", rank="owner", scopes=("admin:enterprise",), kinds=PERSONAL
-)
+MEMBERSHIPS = "/enterprises/{enterprise}/teams/{enterprise-team}/memberships"
+MEMBERSHIP = MEMBERSHIPS + "/{username}"
 ADDS: Emits = {"emits": ("enterprise_team.members_added",)}
 REMOVES: Emits = {"emits": ("enterprise_team.members_removed",)}
 MOST = 1000
@@ -52,7 +48,7 @@ class Usernames(TypedDict):
     usernames: Annotated[list[Login], MaxLen(MOST)]
 
 
-@ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/memberships", READ)
+@ops(f"GET {MEMBERSHIPS}", READ)
 def list_(ctx: Context, enterprise_team: Row, page: NumberedPaging) -> list[SimpleUser]:
     """List members in an enterprise team"""
     team_id = enterprise_team["id"]
@@ -61,7 +57,7 @@ def list_(ctx: Context, enterprise_team: Row, page: NumberedPaging) -> list[Simp
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 
-@ops("POST /enterprises/{enterprise}/teams/{enterprise-team}/memberships/add", WRITE, **ADDS)
+@ops(f"POST {MEMBERSHIPS}/add", OWNER, **ADDS)
 def bulk_add(
     ctx: Context, enterprise: Row, enterprise_team: Row, body: Usernames
 ) -> list[SimpleUser]:
@@ -74,7 +70,7 @@ def bulk_add(
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 
-@ops("POST /enterprises/{enterprise}/teams/{enterprise-team}/memberships/remove", WRITE, **REMOVES)
+@ops(f"POST {MEMBERSHIPS}/remove", OWNER, **REMOVES)
 def bulk_remove(
     ctx: Context, enterprise: Row, enterprise_team: Row, body: Usernames
 ) -> list[SimpleUser]:
@@ -84,7 +80,7 @@ def bulk_remove(
     return [serializers.simple_user(ctx.urls, row) for row in rows]
 
 
-@ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}", READ)
+@ops(f"GET {MEMBERSHIP}", READ)
 def get(ctx: Context, enterprise_team: Row, username: Row) -> SimpleUser:
     """Get enterprise team membership
 
@@ -95,13 +91,7 @@ def get(ctx: Context, enterprise_team: Row, username: Row) -> SimpleUser:
     return serializers.simple_user(ctx.urls, username)
 
 
-@ops(
-    "PUT /enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}",
-    WRITE,
-    status=201,
-    errors=(404,),
-    **ADDS,
-)
+@ops(f"PUT {MEMBERSHIP}", OWNER, status=201, errors=(404,), **ADDS)
 def add(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> SimpleUser:
     """Add team member
 
@@ -113,11 +103,7 @@ def add(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> S
     return serializers.simple_user(ctx.urls, username)
 
 
-@ops(
-    "DELETE /enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}",
-    WRITE,
-    **REMOVES,
-)
+@ops(f"DELETE {MEMBERSHIP}", OWNER, **REMOVES)
 def remove(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> None:
     """Remove team membership
 

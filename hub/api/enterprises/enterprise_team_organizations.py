@@ -5,7 +5,7 @@ from typing import Annotated
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.api.enterprises.team_parts import TeamPart, require_all
+from hub.api.enterprises.team_parts import PERSONAL, READ, TeamPart, require_all
 from hub.auth.enterprise_access import on_enterprise
 from hub.rest import organization_serializers
 from hub.rest.context import Context
@@ -25,8 +25,8 @@ ops = OperationGroup(
     org=enterprise_assignments.candidate,
 )
 
-PERSONAL = ("personal",)
-READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
+ASSIGNMENTS = "/enterprises/{enterprise}/teams/{enterprise-team}/organizations"
+ASSIGNMENT = ASSIGNMENTS + "/{org}"
 WRITE = on_enterprise("enterprise_teams", "write", scopes=("admin:enterprise",), kinds=PERSONAL)
 ADDS: Emits = {"emits": ("enterprise_team.organizations_added",)}
 REMOVES: Emits = {"emits": ("enterprise_team.organizations_removed",)}
@@ -45,7 +45,7 @@ class OrganizationSlugs(TypedDict):
     organization_slugs: Annotated[list[Slug], MaxLen(MOST)]
 
 
-@ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/organizations", READ)
+@ops(f"GET {ASSIGNMENTS}", READ)
 def get_assignments(
     ctx: Context, enterprise_team: Row, page: NumberedPaging
 ) -> list[OrganizationSimple]:
@@ -58,7 +58,7 @@ def get_assignments(
     return [organization_serializers.organization(ctx.urls, row) for row in rows]
 
 
-@ops("POST /enterprises/{enterprise}/teams/{enterprise-team}/organizations/add", WRITE, **ADDS)
+@ops(f"POST {ASSIGNMENTS}/add", WRITE, **ADDS)
 def bulk_add(
     ctx: Context, enterprise: Row, enterprise_team: Row, body: OrganizationSlugs
 ) -> list[OrganizationSimple]:
@@ -71,11 +71,7 @@ def bulk_add(
     return [organization_serializers.organization(ctx.urls, row) for row in rows]
 
 
-@ops(
-    "POST /enterprises/{enterprise}/teams/{enterprise-team}/organizations/remove",
-    WRITE,
-    **REMOVES,
-)
+@ops(f"POST {ASSIGNMENTS}/remove", WRITE, **REMOVES)
 def bulk_remove(
     ctx: Context, enterprise: Row, enterprise_team: Row, body: OrganizationSlugs
 ) -> None:
@@ -83,7 +79,7 @@ def bulk_remove(
     ORGANIZATIONS.remove(ctx, enterprise, enterprise_team, _named(ctx, enterprise, body))
 
 
-@ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/organizations/{org}", READ)
+@ops(f"GET {ASSIGNMENT}", READ)
 def get_assignment(ctx: Context, enterprise_team: Row, org: Row) -> OrganizationSimple:
     """Get organization assignment
 
@@ -94,23 +90,14 @@ def get_assignment(ctx: Context, enterprise_team: Row, org: Row) -> Organization
     return organization_serializers.organization(ctx.urls, org)
 
 
-@ops(
-    "PUT /enterprises/{enterprise}/teams/{enterprise-team}/organizations/{org}",
-    WRITE,
-    status=201,
-    **ADDS,
-)
+@ops(f"PUT {ASSIGNMENT}", WRITE, status=201, **ADDS)
 def add(ctx: Context, enterprise: Row, enterprise_team: Row, org: Row) -> OrganizationSimple:
     """Add an organization assignment"""
     ORGANIZATIONS.add(ctx, enterprise, enterprise_team, [org])
     return organization_serializers.organization(ctx.urls, org)
 
 
-@ops(
-    "DELETE /enterprises/{enterprise}/teams/{enterprise-team}/organizations/{org}",
-    WRITE,
-    **REMOVES,
-)
+@ops(f"DELETE {ASSIGNMENT}", WRITE, **REMOVES)
 def delete(ctx: Context, enterprise: Row, enterprise_team: Row, org: Row) -> None:
     """Delete an organization assignment
 

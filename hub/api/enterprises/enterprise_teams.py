@@ -13,7 +13,7 @@ from hub.api.enterprises.enterprise_serializers import (
     Notifications,
     Selection,
 )
-from hub.auth.enterprise_access import on_enterprise
+from hub.api.enterprises.team_parts import OWNER, READ
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -31,11 +31,6 @@ ops = OperationGroup(
     "enterprise-teams", enterprise=enterprises.by_slug, team_slug=enterprise_teams.find
 )
 
-PERSONAL = ("personal",)
-READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
-WRITE = on_enterprise(
-    "enterprise_teams", "write", rank="owner", scopes=("admin:enterprise",), kinds=PERSONAL
-)
 
 Name = Annotated[Text, MinLen(1), MaxLen(LONGEST)]
 Description = Annotated[Text, MaxLen(1000)]
@@ -78,7 +73,7 @@ def list_(ctx: Context, enterprise: Row, page: NumberedPaging) -> list[Enterpris
     return [enterprise_serializers.team(ctx.urls, enterprise, row) for row in rows]
 
 
-@ops("POST /enterprises/{enterprise}/teams", WRITE, status=201, emits=("enterprise_team.created",))
+@ops("POST /enterprises/{enterprise}/teams", OWNER, status=201, emits=("enterprise_team.created",))
 def create(ctx: Context, enterprise: Row, body: NewEnterpriseTeam) -> FullEnterpriseTeam:
     """Create an enterprise team
 
@@ -99,7 +94,7 @@ def get(ctx: Context, enterprise: Row, team_slug: Row) -> FullEnterpriseTeam:
     return _full(ctx, enterprise, team_slug)
 
 
-@ops("PATCH /enterprises/{enterprise}/teams/{team_slug}", WRITE, emits=("enterprise_team.edited",))
+@ops("PATCH /enterprises/{enterprise}/teams/{team_slug}", OWNER, emits=("enterprise_team.edited",))
 def update(
     ctx: Context, enterprise: Row, team_slug: Row, body: EnterpriseTeamChange
 ) -> FullEnterpriseTeam:
@@ -120,7 +115,7 @@ def update(
 
 
 @ops(
-    "DELETE /enterprises/{enterprise}/teams/{team_slug}", WRITE, emits=("enterprise_team.deleted",)
+    "DELETE /enterprises/{enterprise}/teams/{team_slug}", OWNER, emits=("enterprise_team.deleted",)
 )
 def delete(ctx: Context, enterprise: Row, team_slug: Row) -> None:
     """Delete an enterprise team"""

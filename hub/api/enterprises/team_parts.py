@@ -4,10 +4,17 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hub.api.enterprises.enterprise_events import emit_event
+from hub.auth.enterprise_access import on_enterprise
 from hub.rest.context import Context
 from store import Connection, Row
 from store.enterprises import enterprise_teams
 from store.errors import Invalid
+
+PERSONAL = ("personal",)
+READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
+OWNER = on_enterprise(
+    "enterprise_teams", "write", rank="owner", scopes=("admin:enterprise",), kinds=PERSONAL
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ from hub.auth.access import on_repo
 from hub.auth.app_access import as_integration
 from hub.auth.credentials import Caller
 from hub.auth.organization_access import OnOrg
+from hub.rest.group import OperationGroup
 from store import Connection, Row
+from store.accounts import organizations
 from store.errors import Missing
 from store.hooks import hooks
 
@@ -31,6 +33,14 @@ class OnOrganizationHooks(OnOrg):
         hook = last if "oauth_app_id" in last else hooks.by_id(db, last["hook_id"])
         if hook is None or hook["oauth_app_id"] != creator_of(caller):
             raise Missing("hook")
+
+
+def hook_groups() -> tuple[OperationGroup, OperationGroup]:
+    """Return a group for hooks of repositories, and one for hooks of organizations."""
+    of_repositories = OperationGroup("repos", hook_id=hooks.get)
+    return of_repositories, of_repositories.mount(
+        "orgs", org=organizations.by_login, hook_id=hooks.get_of_organization
+    )
 
 
 def creator_of(caller: Caller | None) -> int | None:

@@ -6,19 +6,15 @@ from typing import Any, ClassVar
 import orjson
 from typing_extensions import TypedDict
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, hook_groups
 from hub.http.numbers import natural
 from hub.rest.context import Context
-from hub.rest.group import OperationGroup
 from hub.rest.paging import UncountedPaging
 from store import Row
-from store.accounts import organizations
 from store.clock import iso
-from store.hooks import hooks
 from store.pull import event_cursor
 
-ops = OperationGroup("repos", hook_id=hooks.get)
-org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_organization)
+ops, org_ops = hook_groups()
 
 
 class AfterPaging(UncountedPaging):

@@ -6,22 +6,18 @@ from annotated_types import Ge, Le, MaxLen
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, hook_groups
 from hub.rest.context import Context
-from hub.rest.group import OperationGroup
 from hub.rest.validation import Text
 from store import Connection, Row
-from store.accounts import organizations
 from store.delivery import events, filtering
 from store.delivery.event_targets import concerns
 from store.errors import Invalid
 from store.filters.dry_run import TermResult
-from store.hooks import hooks
 from store.hooks.hook_options import Filter
 from store.hooks.hook_targets import target_of
 
-ops = OperationGroup("repos", hook_id=hooks.get)
-org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_organization)
+ops, org_ops = hook_groups()
 
 
 @with_config({"extra": "forbid"})

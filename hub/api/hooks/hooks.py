@@ -3,7 +3,7 @@
 Organizations' hooks share the operations that do not depend on a hook's target.
 """
 
-from hub.api.hooks.hook_access import READ, TO_ORGANIZATION, WRITE
+from hub.api.hooks.hook_access import READ, TO_ORGANIZATION, WRITE, hook_groups
 from hub.api.hooks.hook_requests import (
     HookChange,
     HookConfigChange,
@@ -19,16 +19,13 @@ from hub.ingest import hook_events
 from hub.ingest.hook_events import serialize_hook
 from hub.rest import serializers
 from hub.rest.context import Context
-from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from store import Row
-from store.accounts import organizations
 from store.delivery import attempts, deliveries, event_queries
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
 
-ops = OperationGroup("repos", hook_id=hooks.get)
-org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_organization)
+ops, org_ops = hook_groups()
 
 
 @ops("GET /repos/{owner}/{repo}/hooks", READ)

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE, hook_groups
 from hub.api.hooks.pull_bodies import (
     Answer,
     Answers,
@@ -22,19 +22,16 @@ from hub.api.hooks.pull_bodies import (
 from hub.rest.context import Context
 from hub.rest.fetching.long_polls import NothingYet
 from hub.rest.fetching.pull_queue import PullQueue
-from hub.rest.group import OperationGroup
 from hub.rest.operation import Frequent
 from hub.rest.serializers import EmptyObject
 from store import Row
-from store.accounts import organizations
 from store.clock import SECOND, iso
 from store.errors import Invalid, Unavailable
-from store.hooks import hooks, pull_urls
+from store.hooks import pull_urls
 from store.pull import consumers
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
 
-ops = OperationGroup("repos", hook_id=hooks.get)
-org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_organization)
+ops, org_ops = hook_groups()
 
 DEFAULT_LEASE = 60
 ANONYMOUS = "anonymous"

@@ -6,25 +6,22 @@ from annotated_types import Ge, Le, MaxLen
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
+from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE, hook_groups
 from hub.http.cors import ORIGIN
 from hub.http.response import Response, json_response
 from hub.rest import serializers
 from hub.rest.context import Context, Services
-from hub.rest.group import OperationGroup
 from hub.rest.request import Handler, Request
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Row
-from store.accounts import organizations
 from store.clock import SECOND, iso
 from store.crypto import ed25519
 from store.errors import Missing
 from store.hooks import hooks
 from store.hooks import signing_keys as keys
 
-ops = OperationGroup("repos", hook_id=hooks.get)
-org_ops = ops.mount("orgs", org=organizations.by_login, hook_id=hooks.get_of_organization)
+ops, org_ops = hook_groups()
 
 KEY_SET = """Get the public keys of a webhook
 

@@ -19,12 +19,12 @@ from hub.http.errors import Forbidden
 from hub.http.media import PLAIN, Media
 from hub.rest.context import Context, Services
 from hub.rest.group import OperationGroup
-from hub.rest.interaction_check import check_interaction
+from hub.rest.interaction_check import check_interaction, check_text
 from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import simple_users
 from hub.rest.validation import Moment
 from store import Row
-from store.errors import Invalid, existing
+from store.errors import existing
 from store.issues import comment_changes, issue_comments, issues
 from store.repositories import author_association
 
@@ -49,13 +49,7 @@ class CommentText(TypedDict):
 
 async def check_body(services: Services, body: CommentText) -> None:
     """Check that a comment has a text. Raises Invalid."""
-    if not body["body"].strip():
-        raise Invalid(
-            "a comment must not be empty",
-            field="body",
-            code="missing_field",
-            resource="IssueComment",
-        )
+    check_text(body["body"], "IssueComment")
 
 
 class CommentQuery(TypedDict, total=False):

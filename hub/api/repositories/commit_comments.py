@@ -13,7 +13,7 @@ from hub.rest import commit_lookup
 from hub.rest.context import Context, Services
 from hub.rest.event_payloads import sent_by
 from hub.rest.group import OperationGroup
-from hub.rest.interaction_check import check_archived, check_interaction
+from hub.rest.interaction_check import check_archived, check_interaction, check_text
 from hub.rest.operation import Forms
 from hub.rest.organization_serializers import OrganizationSimple
 from hub.rest.paging import NumberedPaging
@@ -24,7 +24,6 @@ from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
 from store.delivery.outbox import SnapshotEvent
-from store.errors import Invalid
 from store.issues import commit_comments
 from store.projection import issue_comment_projection
 from store.repositories import author_association
@@ -70,13 +69,7 @@ async def render(services: Services, body: CommitCommentText) -> None:
 
     Raises Invalid if it is empty.
     """
-    if not body["body"].strip():
-        raise Invalid(
-            "a comment must not be empty",
-            field="body",
-            code="missing_field",
-            resource="CommitComment",
-        )
+    check_text(body["body"], "CommitComment")
     cast("Written", body)["rendered"] = await asyncio.to_thread(RenderedText, body["body"])
 
 

@@ -68,8 +68,7 @@ def _found(ctx: ViewContext) -> tuple[Row, Row | None]:
     number = ctx.number("delivery_id")
     origin = existing(attempt_feed.origin_of(ctx.db, number), "delivery")
     hook = _hook(ctx, ctx.viewer, origin)
-    attempt = existing(attempts.get(ctx.db, origin["hook_id"], number), "delivery")
-    return attempt, hook
+    return existing(attempts.get(ctx.db, origin["hook_id"], number), "delivery"), hook
 
 
 def _hook(ctx: ViewContext, viewer: DashboardViewer, origin: Row) -> Row | None:
