@@ -8,7 +8,7 @@ from hub.cli.service.configuration import Settings
 from store import Store
 from store.monitoring import diagnosis
 from worker.http.addresses import Refused
-from worker.http.callback_guard import running_guard
+from worker.http.callback_guard import make_guard
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 
@@ -21,8 +21,11 @@ def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
     """Check that the callbacks of active hooks resolve to addresses that settings allow."""
     about = "callbacks"
     found = store.look(diagnosis.callbacks, MOST_HOOKS)
-    with running_guard(settings) as guard:
+    guard = make_guard(settings)
+    try:
         problems, asked = asyncio.run(_looked_up(guard, found))
+    finally:
+        guard.close()
     for problem in problems[:TOLD]:
         yield warning(about, problem, "tell its owner, or `tocsin hook disable HOOK_ID`")
     if len(problems) > TOLD:
