@@ -28,12 +28,14 @@ SERVER = (
 KNOWN = "SELECT server FROM server_history WHERE id = 1"
 FIRST = "INSERT INTO server_history (id, server) VALUES (1, %s) ON CONFLICT DO NOTHING"
 CHANGED = "UPDATE server_history SET server = %s WHERE id = 1 AND server <> %s"
-# Each table skips as many ids as it has given, within these bounds.
+# Each table skips as many ids as it has given, within these bounds. A table of another owner is
+# another program's, and setting its ids could fail.
 LEAST_LOST, MOST_LOST = 10_000, 10_000_000
 SKIP = (
     "SELECT setval(s.seqrelid, last + least(greatest(last, %s), %s)) FROM pg_sequence s"
     " JOIN pg_class c ON c.oid = s.seqrelid"
     " JOIN pg_class e ON e.oid = to_regclass('event') AND e.relnamespace = c.relnamespace"
+    " AND e.relowner = c.relowner"
     " JOIN pg_depend d ON d.objid = s.seqrelid AND d.deptype = 'i'"
     " CROSS JOIN LATERAL (SELECT coalesce(pg_sequence_last_value(s.seqrelid), 0) AS last) AS w"
     " WHERE d.classid = CAST('pg_class' AS regclass)"
