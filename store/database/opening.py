@@ -154,5 +154,6 @@ def sqlite_path(url: str, data_dir: Path) -> Path:
 
 def _followed(path: Path) -> Path:
     # Another path stays as the user has given it. `Path.resolve` fails if links form a circle, and
-    # opening the file reports that better.
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+    # opening the file reports that better. `Path.is_symlink` fails in a folder that is closed.
+    linked = os.path.islink(path)  # noqa: PTH114 - it never fails
+    return Path(os.path.realpath(path)) if linked else path

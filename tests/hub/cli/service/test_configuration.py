@@ -98,6 +98,13 @@ def test_a_wrong_file_is_refused_in_one_line(toml, said):
     assert len(str(refused.value).splitlines()) == 1
 
 
+def test_a_store_that_cannot_be_looked_at_is_a_setting():
+    """Only a command that opens it can say why."""
+    store = f"sqlite:////{'x' * 300}.db"
+    Path("tocsin.toml").write_text(f"store = '{store}'")
+    assert configure({}).settings.store == store
+
+
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
