@@ -26,7 +26,7 @@ REBUILT = {"text_portion", "text_slice"}
 
 def tables(db: Connection) -> list[str]:
     rows = db.tuples("SELECT name FROM sqlite_master WHERE type = 'table'")
-    own = ("sqlite_", "moving", "migration")
+    own = ("sqlite_", "moving", "migration", "server_history")
     return sorted(name for (name,) in rows if not name.startswith(own))
 
 
