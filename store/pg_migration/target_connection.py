@@ -24,6 +24,8 @@ DEFAULTS: dict[str, Any] = {
 }
 # Commits are synchronous, because the source forgets changes that the target has.
 SETTINGS = {"lock_timeout": "10s", "statement_timeout": "0", "synchronous_commit": "on"}
+# Foreign keys of large tables are added in one transaction. PostgreSQL 17 can limit its time.
+SINCE_17 = {"transaction_timeout": "0"}
 
 
 @contextlib.contextmanager
@@ -120,7 +122,7 @@ def _connected(url: str) -> psycopg.Connection[Values]:
 def _prepared(raw: psycopg.Connection[Values], conninfo: str) -> psycopg.Connection[Values]:
     try:
         require_own_sessions(raw, conninfo)
-        apply_settings(raw, SETTINGS)
+        apply_settings(raw, SETTINGS | (SINCE_17 if raw.info.server_version >= 170_000 else {}))
     except BaseException:
         raw.close()
         raise

@@ -26,6 +26,7 @@ from moving_world import (
     with_bytes,
 )
 from postgres_databases import database
+from psycopg.conninfo import conninfo_to_dict
 from store_world import World, make_world
 
 from store import Connection, Store, open_store
@@ -863,6 +864,19 @@ def test_a_target_in_use_is_refused(
             moving.begin()
     finally:
         hub.shut()
+
+
+def test_a_move_has_no_limit_of_time(target: str) -> None:
+    """The last transaction adds foreign keys, which takes long for large tables."""
+    name = conninfo_to_dict(target)["dbname"]
+    with psycopg.connect(target, autocommit=True) as raw:
+        limits = ["statement_timeout"]
+        limits += ["transaction_timeout"] if raw.info.server_version >= 170_000 else []
+        for limit in limits:
+            raw.execute(f"ALTER DATABASE {name} SET {limit} = '1h'")
+    link = TargetConnection(target)
+    assert [link.value(f"SHOW {limit}") for limit in limits] == ["0"] * len(limits)
+    link.close()
 
 
 def test_a_second_migration_is_refused(
