@@ -1,6 +1,6 @@
 """Subscriptions of hooks to events: the names that a hook may list, and those that find it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from store.database.connection import Connection, Row
 from store.errors import Invalid
@@ -15,17 +15,18 @@ from store.hooks.event_names import (
 from store.hooks.hook_targets import HookKind, HookTarget, target_of
 
 
-def check_events(events: Iterable[str], kind: HookKind) -> list[str]:
+def check_events(events: Iterable[str], kind: HookKind, before: Collection[str] = ()) -> list[str]:
     """Return the events without repetitions.
 
-    Raises Invalid if a hook of this kind cannot subscribe to one, or if there are none. The hook of
-    an app needs none, because it gets events about the app in any case.
+    Raises Invalid if a hook of this kind cannot subscribe to one that it did not have `before`, or
+    if there are none. The hook of an app needs none, because it gets events about the app in any
+    case.
     """
     chosen = list(dict.fromkeys(events))
     if not chosen and kind != "app":
         raise Invalid("a hook needs at least one event", field="events", resource="Hook")
     for name in chosen:
-        if name != WILDCARD and name not in FITTING[kind] | OWN[kind]:
+        if name not in {WILDCARD, *before} | FITTING[kind] | OWN[kind]:
             known = name in PLATFORM_EVENTS | HUB_EVENTS
             why = f": no hook of this {kind} can get it" if known else ""
             raise Invalid(f'Invalid event: "{name}"{why}', field="events", resource="Hook")

@@ -244,7 +244,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     target = target_of(hook)
     hook = lock(db, hook)
     wanted = {**hook, **changes}
-    events = hook_subscriptions.check_events(wanted["events"], target.kind)
+    events = hook_subscriptions.check_events(wanted["events"], target.kind, hook["events"])
     if target.kind == "app" and {*events} != {*hook["events"]}:
         raise Invalid(
             "the hook of an app has the app's events: change the app",

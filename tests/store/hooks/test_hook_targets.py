@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 import pytest
 from store_world import URL, World
 
@@ -159,6 +160,22 @@ def test_an_event_of_the_wrong_kind_is_refused(orgs: Organizations, at: int) -> 
         assert str(caught.value) == (
             f'Invalid event: "{name}": no hook of this {target.kind} can get it'
         )
+
+
+def test_a_hook_keeps_an_event_of_the_wrong_kind_that_it_has(orgs: Organizations) -> None:
+    """An earlier version let it subscribe to that one."""
+    target, store = orgs.targets[0], orgs.world.store
+    hook_id, names = orgs.hook(target, "push", "star"), ["push", "star", "email"]
+    store.do(
+        lambda db: db.execute("UPDATE hook SET events = :names", names=orjson.dumps(names).decode())
+    )
+    for changes in ({"active": False}, {"active": True}, {"events": names[1:]}):
+        hook = store.look(hooks.get, target, hook_id)
+        assert hook is not None
+        changed = store.do(hooks.update, hook, **changes)
+    assert changed["events"] == ["star", "email"]
+    with pytest.raises(Invalid, match="backlog"):
+        store.do(hooks.update, changed, events=["email", "backlog"])
 
 
 def test_each_kind_of_target_has_the_contract_s_events() -> None:
