@@ -17,8 +17,6 @@ FIELDS = ("field_added", "field_removed")
 # Events that connect two issues, and members with the repository of the other one.
 RELATIONS = ("sub_issues", "issue_dependencies")
 RELATED = ("sub_issue_repo", "parent_issue_repo", "blocked_issue_repo", "blocking_issue_repo")
-# Members with a team.
-TEAMS = ("team", "requested_team")
 # Members of `changes` with the repository to which an issue moves, or from which it comes.
 MOVES = ("new_repository", "old_repository")
 
@@ -42,10 +40,17 @@ def is_published(name: str, body: bytes) -> bool:
 
 
 def _names_secret_team(payload: dict[str, Any]) -> bool:
-    asked = part(payload, "pull_request").get("requested_teams")
-    teams = [one for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
-    teams += [part(payload, name) for name in TEAMS]
-    return any(one.get("privacy") == "secret" for one in teams)
+    """Return whether a team anywhere in the payload is secret. Only teams have a `privacy`."""
+    left: list[Any] = [payload]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            if one.get("privacy") == "secret":
+                return True
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    return False
 
 
 def _is_within(payload: dict[str, Any]) -> bool:

@@ -155,6 +155,8 @@ ASKED = {"slug": "core", "privacy": "secret"}
         ("pull_request", {"requested_team": ASKED}),
         ("pull_request_review", {"pull_request": {"requested_teams": [{}, ASKED]}}),
         ("team_add", {"team": ASKED}),
+        ("deployment_review", {"reviewers": [{"type": "Team", "reviewer": ASKED}]}),
+        ("deployment_protection_rule", {"pull_requests": [{"requested_teams": [ASKED]}]}),
     ],
 )
 async def test_a_topic_names_no_secret_team(
