@@ -79,10 +79,11 @@ def hidden(
 ) -> Collection[str]:
     """Return the slugs of the teams, among those that a platform reported, that are hidden.
 
-    They are secret, and the viewer is not in them. If the hub does not know a team, its report says
-    whether it is secret.
+    They are secret, and the viewer is not in them. If the hub does not know a team, it is secret if
+    one of its reports says so.
     """
-    teams = {one["slug"]: one.get("privacy") for one in reported}
+    # True comes last, so that a team is secret if one of its reports says so.
+    teams = dict(sorted((one["slug"], one.get("privacy") == "secret") for one in reported))
     if not teams or viewer["owner"]:
         return ()
     known = dict(
@@ -94,7 +95,7 @@ def hidden(
             slugs=json_array({slug.lower() for slug in teams}),
         )
     )
-    return {slug for slug, how in teams.items() if not known.get(slug.lower(), how != "secret")}
+    return {slug for slug, secret in teams.items() if not known.get(slug.lower(), not secret)}
 
 
 def _teams(

@@ -261,6 +261,21 @@ async def test_a_secret_team_is_shown_to_its_members_and_to_owners(
     assert await shown() == [False, False, False]
 
 
+async def test_a_team_that_one_report_calls_secret_is_hidden(
+    hub: httpx.AsyncClient, platform: Platform, octo: dict[str, str]
+) -> None:
+    """It was open when the older pull request came. The newer one is listed first."""
+    for number, privacy in ((2, "closed"), (3, "secret")):
+        core = {"id": 4, "name": "Core", "slug": "core", "privacy": privacy}
+        asked = same_repo_pull(number, requested_teams=[core])
+        platform.report("pull_request", "review_requested", pull_request=asked, requested_team=core)
+    for headers, shown in ((octo, [True, True]), ({}, [False, False])):
+        found = await listed(hub, f"{HELLO}/pulls", headers=headers)
+        assert [one["requested_teams"] != [] for one in found] == shown
+        found = await listed(hub, ALL, headers=headers)
+        assert ["requested_team" in one for one in found] == shown
+
+
 async def test_an_event_without_its_actor_shows_the_ghost(
     hub: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
