@@ -31,10 +31,8 @@ def changed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     changes = payload_reader.read_part(payload, "changes")
     former = payload_reader.read_part(changes, "name")
     before = payload_reader.read_field(former, "from", NAME)
-    if before is not None:
-        branch_protection.remove(db, repo["id"], before, rule)
+    branch_protection.remove(db, repo["id"], before or pattern, rule)
     if event["action"] == "deleted":
         deletions.put_reported(db, repo["id"], KIND, rule)
-        branch_protection.remove(db, repo["id"], pattern, rule)
     else:
         branch_protection.report(db, repo["id"], pattern, rule)

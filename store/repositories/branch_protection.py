@@ -48,10 +48,13 @@ def is_outdated(db: Connection, repo_id: int, rule: Row) -> bool:
 
 
 def remove(db: Connection, repo_id: int, pattern: str, rule: Row) -> None:
-    """Stop protecting the branches that match a pattern, unless it is another rule's now."""
+    """Remove the platform's rule, also under another pattern that it had.
+
+    If the pattern is another rule's now, that one stays.
+    """
     db.execute(
-        "DELETE FROM protected_branch WHERE repo_id = :repo_id AND pattern = :pattern"
-        " AND coalesce(foreign_id = :foreign_id, 1 = 1)",
+        "DELETE FROM protected_branch WHERE repo_id = :repo_id AND (foreign_id = :foreign_id"
+        " OR (pattern = :pattern AND coalesce(foreign_id = :foreign_id, 1 = 1)))",
         repo_id=repo_id,
         pattern=pattern,
         foreign_id=rule.get("foreign_id"),

@@ -570,6 +570,11 @@ def test_late_events_of_a_protection_rule_change_nothing(signed: Platform) -> No
     assert report("edited", 4, 8, "trunk", "main") == ["main", "trunk"]
     for action in ("deleted", "created", "edited"):
         assert report(action, 4, 8, "trunk") == ["main"]
+    # The next events of a rule overtake the one that renames it.
+    assert report("edited", 7, 9, "b") == ["b"]
+    assert report("edited", 6, 9, "a", "main") == ["b"]
+    assert report("deleted", 8, 9, "c") == []
+    assert report("edited", 8, 9, "c", "b") == []
 
 
 def test_only_publicizing_makes_a_private_repository_public(signed: Platform) -> None:
