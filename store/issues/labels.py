@@ -79,7 +79,9 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     fields["name_key"] = fields["name"].lower()
     before = by_name(db, repo["id"], fields["name"]) or _by_foreign_id(db, repo["id"], fields)
     another = before and fields.get("foreign_id", before["foreign_id"]) != before["foreign_id"]
-    if (before is None or another) and deletions.is_gone(db, repo["id"], KIND, fields, event):
+    # A label without an id may come from an operator, who brings back what was deleted.
+    known = before and before["foreign_id"] in (None, fields.get("foreign_id"))
+    if not known and deletions.is_gone(db, repo["id"], KIND, fields, event):
         return None
     if before is None:
         return _add(db, repo["id"], fields)

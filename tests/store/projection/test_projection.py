@@ -524,6 +524,14 @@ def test_a_label_and_a_milestone_that_were_deleted_do_not_come_back(
     # An operator's state document is later than each deletion.
     state = store.do(projection_table.projected_events)
     assert store.do(labels.put, platform.world.repo, BUG | {"name": "Other"}, state) is not None
+    # It has no ids, so the label gets its own by the next event.
+    again = {"name": "Again"}
+    assert store.do(labels.put, platform.world.repo, again, state) is not None
+    platform.report("label", "deleted", label=BUG | {"id": 13})
+    platform.report("label", "edited", label=BUG | {"id": 13} | again)
+    row = store.look(labels.by_name, repo_id, "again")
+    assert row is not None
+    assert row["foreign_id"] == 13
     assert store.do(milestones.put, platform.world.repo, PEAL, state) is not None
 
 
