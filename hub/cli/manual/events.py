@@ -8,6 +8,7 @@ from hub.cli.manual.markdown import code, page, sentence, table
 from hub.cli.manual.operations import api
 from hub.operations import EVENTS, MODULES, OPERATIONS
 from hub.ui.schema_outline import members, type_text
+from store.hooks import event_names
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 
 INTRODUCTION = """\
@@ -23,10 +24,13 @@ the members of the forge's payload: `action`, the changed thing, `repository`, `
 `sender`."""
 OWN = """\
 The hub publishes these when something changes for which forges have no event. To receive one,
-subscribe to it by its name. A hook of a repository can have the events of repositories. A hook of
-an organization can have the events of organizations, too. Events of people, enterprises and hooks
-go only to hooks of the whole installation. If an event is published again to show the present
-state, its payload also has `"republished": true`."""
+subscribe to it by its name. Each one names the hooks that can have it. If an event is published
+again to show the present state, its payload also has `"republished": true`."""
+HOOKS = {
+    "repository": "a repository",
+    "organization": "an organization",
+    "system": "the whole installation",
+}
 Json = Mapping[str, Any]
 
 
@@ -68,6 +72,8 @@ def _section(name: str) -> Iterator[str]:
         for one in members(api(), schema)
     ]  # fmt: skip
     yield table(["member", "type", "meaning"], rows)
+    hooks = [whose for kind, whose in HOOKS.items() if name in event_names.OWN[kind]]
+    yield f"A hook of {' or '.join(hooks)} can have it."
     if operations:
         links = [f"[{one}](operations.md#{one.replace('/', '-')})" for one in operations]
         yield f"Published by {', '.join(links)}."

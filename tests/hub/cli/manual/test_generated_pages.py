@@ -102,6 +102,8 @@ def test_every_event_and_every_action_is_there() -> None:
     text = page("events")
     for name in PLATFORM_EVENTS | HUB_EVENTS:
         assert f"| `{name}` |" in text or f"\n### {name}\n" in text
+    for whose in ("a repository or an organization or ", "an organization or ", ""):
+        assert f"\nA hook of {whose}the whole installation can have it.\n" in text
     for event in published():
         name, _, action = event.partition(".")
         own = text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
