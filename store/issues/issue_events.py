@@ -189,6 +189,16 @@ def last(db: Connection, issue_id: int, kinds: Collection[str]) -> str | None:
     return found
 
 
+def of_kind(db: Connection, issue_id: int, kind: str) -> list[Row]:
+    """Return the events of an issue with this kind."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue_event WHERE issue_id = :issue_id AND kind = :kind",
+        issue_id=issue_id,
+        kind=kind,
+    )
+    return [_opened(row) for row in rows]
+
+
 def forget(db: Connection, kind: str, subject_id: int) -> None:
     """Delete the events of this kind about a deleted subject."""
     db.execute(

@@ -10,6 +10,8 @@ from store.projection.issue_event_projection import IssuePayload, subject
 
 # The action of an event, and the state of a review after it.
 DISMISSED = "dismissed"
+# The kind of issue event of a dismissal, and its member.
+ENDED, REVIEW = "review_dismissed", "dismissed_review"
 # Kind of comment to its kind of issue event.
 STANDS = {"comment": "commented", "review": "reviewed", "line": "line-commented"}
 
@@ -36,9 +38,18 @@ def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
         given["updated_at"] = change.given.get("updated_at")
     before = _known(db, repo["id"], "review", given)
     said = _said(db, repo, {**payload, "review": given}, event, "pull_request", "review", "review")
-    again = before is not None and before["state"] == DISMISSED
-    if said is not None and issue is not None and event["action"] == DISMISSED and not again:
+    if said is None or issue is None or event["action"] != DISMISSED:
+        return
+    if not _is_ended(db, issue, before):
         issue_events.add(db, issue, [_dismissed(change, said, before)])
+
+
+def _is_ended(db: Connection, issue: Row, review: Row | None) -> bool:
+    """Return whether the timeline has the dismissal of a review. There is only one."""
+    if review is None or review["state"] != DISMISSED:
+        return False
+    known = issue_events.of_kind(db, issue["id"], ENDED)
+    return review["number"] in (one["members"][REVIEW]["review_id"] for one in known)
 
 
 def _dismissed(change: IssuePayload, review: Row, before: Row | None) -> IssueEventData:
@@ -47,7 +58,7 @@ def _dismissed(change: IssuePayload, review: Row, before: Row | None) -> IssueEv
         "review_id": review["number"],
         "dismissal_message": None,
     }
-    return change.happening("review_dismissed", {"dismissed_review": dismissed})
+    return change.happening(ENDED, {REVIEW: dismissed})
 
 
 def _known(db: Connection, repo_id: int, kind: str, given: dict[str, Any]) -> Row | None:

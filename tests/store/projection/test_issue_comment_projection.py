@@ -204,6 +204,18 @@ def test_a_late_event_of_a_dismissed_review_changes_nothing(platform: Platform, 
     assert platform.timeline(2) == timeline
 
 
+def test_a_dismissal_that_a_later_edit_overtakes_is_in_the_timeline_once(
+    platform: Platform,
+) -> None:
+    ended = {"review": review(state="dismissed")}
+    first, later_one = (pull(updated_at=f"2026-11-20T10:00:0{second}Z") for second in (7, 8))
+    platform.report("pull_request_review", "submitted", pull_request=first, review=review())
+    platform.report("pull_request_review", "edited", pull_request=later_one, **ended)
+    for on in (first, later_one):
+        platform.report("pull_request_review", "dismissed", pull_request=on, **ended)
+    assert sorted(platform.timeline(2)) == ["review_dismissed", "reviewed"]
+
+
 def test_a_comment_on_a_line_is_stored_with_its_place(platform: Platform) -> None:
     given = comment(
         path="a.py",
