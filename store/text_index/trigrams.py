@@ -20,8 +20,9 @@ ALL = frozenset(range(BITS))
 COMPARED = 16
 
 
-# A string in JSON, which may have no end, or a character between two values.
-PARTS = re.compile(r'("(?:[^"\\]|\\.)*"?)|\s*([][{}:,])\s*')
+# A string in JSON, which may have no end, or a character between two values. Spaces are read from
+# their first one only, or many of them would take the square of their number.
+PARTS = re.compile(r'("(?:[^"\\]|\\.)*"?)|(?:(?<!\s)\s+)?([][{}:,])\s*')
 
 
 def forms(text: str) -> set[str]:

@@ -48,6 +48,13 @@ def test_a_part_of_json_is_found_however_it_is_spaced(
         assert not trigrams.contains(body, trigrams.forms(part)), part
 
 
+def test_a_text_of_many_spaces_has_its_forms_at_once() -> None:
+    # If each space began anew, this would take longer than the tests may.
+    many = " " * 400_000
+    assert trigrams.forms(f'"a"{many}b') == {f'"a"{many}b', f'\\"a\\"{many}b'}
+    assert '"a":b,c' in trigrams.forms(f'"a"{many}:{many}b{many},{many}c')
+
+
 def test_a_text_without_the_words_lacks_bits() -> None:
     (wanted,) = trigrams.bits_of_forms({"a rare bell"}) or []
     assert not wanted <= trigrams.bits("nothing of interest, but a bell and a rare flower")
