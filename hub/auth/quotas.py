@@ -75,4 +75,4 @@ class RateCharge:
     @property
     def status(self) -> RateStatus:
         count = self.count
-        return RateStatus(count.resource, self.quota.limit, count.used, count.end)
+        return RateStatus(count.category, self.quota.limit, count.used, count.end)

@@ -29,6 +29,8 @@ MAX_SUBJECTS = 50_000
 class WindowCounter:
     """The count for the window from `start` to `end`, in seconds since 1970.
 
+    `resource` is the category with the length of the window. So windows of two lengths do not
+    replace each other after a setting was changed, or while another hub has another one.
     `used` includes `unsaved`, which is in memory only, and `saving`, which is being written.
     `heard` is the step of RateCounters at which the count last agreed with the store.
     """
@@ -41,6 +43,11 @@ class WindowCounter:
     unsaved: int = 0
     saving: int = 0
     heard: int = 0
+
+    @property
+    def category(self) -> str:
+        """Return what is counted."""
+        return self.resource.rpartition("/")[0]
 
 
 class RateCounters:
@@ -104,16 +111,17 @@ class RateCounters:
         known.heard = self._steps
 
     def running(
-        self, counts: dict[str, WindowCounter], key: str, resource: str, window: int, now: int
+        self, counts: dict[str, WindowCounter], key: str, category: str, window: int, now: int
     ) -> WindowCounter:
         """Return the counter of the current window of `window` seconds. `lock` must be held."""
-        found = counts.get(resource)
+        name = f"{category}/{window}"
+        found = counts.get(name)
         if found is not None and rate_limits.is_ahead(found.start, found.end, now):
             found = None
-        if found is None or now >= found.end or found.end - found.start != window:
+        if found is None or now >= found.end:
             start = _start(key, window, now)
-            found = WindowCounter(key, resource, start, start + window)
-            counts[resource] = found
+            found = WindowCounter(key, name, start, start + window)
+            counts[name] = found
         return found
 
     def take(self, count: WindowCounter, amount: int) -> None:

@@ -25,34 +25,25 @@ class StoredCount(NamedTuple):
 def add(db: Connection, spent: Iterable[StoredCount]) -> list[StoredCount]:
     """Add to the counts. Return the new counts, which include other processes' use.
 
-    A later window replaces an earlier one. A window that is too far ahead, or has another length
-    than the given one, is replaced too.
+    A later window replaces an earlier one, unless the later one is too far ahead.
     """
     # The order is the same everywhere, so that no two transactions deadlock.
     given, now = sorted(spent), db.now // SECOND
     counts = _add(db, given)
-    # The setting of a length has changed. If a short window stayed because it began later, the
-    # count would begin at 0 after each save, until the long window ends.
-    lengths = {one[:2]: one.window_end - one.window_start for one in given}
-    wrong = {
-        one[:2]
-        for one in counts
-        if is_ahead(one.window_start, one.window_end, now)
-        or one.window_end - one.window_start != lengths[one[:2]]
-    }
-    if wrong:
-        _delete(db, wrong)
-        counts = [one for one in counts if one[:2] not in wrong]
-        counts += _add(db, [one for one in given if one[:2] in wrong])
+    ahead = {one[:2] for one in counts if is_ahead(one.window_start, one.window_end, now)}
+    if ahead:
+        _delete(db, ahead)
+        counts = [one for one in counts if one[:2] not in ahead]
+        counts += _add(db, [one for one in given if one[:2] in ahead])
     return counts
 
 
-def _delete(db: Connection, wrong: Iterable[tuple[str, str]]) -> None:
+def _delete(db: Connection, ahead: Iterable[tuple[str, str]]) -> None:
     """Delete these counts, which this transaction has locked. Others could be a deadlock."""
     db.execute(
         "DELETE FROM spent WHERE (subject, resource) IN (SELECT subject, resource FROM"
-        f" {db.each('wrong', subject='text', resource='text')} AS w)",
-        wrong=json_array(wrong),
+        f" {db.each('ahead', subject='text', resource='text')} AS w)",
+        ahead=json_array(ahead),
     )
 
 

@@ -478,6 +478,23 @@ async def test_a_limit_holds_after_its_window_has_another_length(
     await counted.close()
 
 
+@pytest.mark.parametrize(("one", "other"), [(60, 3600), (3600, 60), (3600, 86_400)])
+async def test_each_hub_holds_its_limit_while_another_has_another_length_of_window(
+    hubs: list[Store], clock: MovableClock, one: int, other: int
+) -> None:
+    clock.advance(30)
+    lengths = zip(hubs, (one, other), strict=True)
+    both = [RateLimits(store, HubSettings(rate_windows={"core": each})) for store, each in lengths]
+    for used in range(1, 6):
+        for store, counted in zip(hubs, both, strict=True):
+            assert charged(counted, store).status.used == used
+            await counted.counters.save()
+            core = next(s for s in store.look(counted.statuses, USER) if s.resource == "core")
+            assert core.used == used
+    for counted in both:
+        await counted.close()
+
+
 async def test_counts_are_saved_at_intervals(
     client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -486,7 +503,7 @@ async def test_counts_are_saved_at_intervals(
     async with asyncio.timeout(PATIENCE):
         while not (rows := store.look(rate_limits.spent_by, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the test waits for the store
             await asyncio.sleep(0.01)
-    assert {row["resource"]: row["used"] for row in rows} == {"core": 1, "points": 1}
+    assert {row["resource"]: row["used"] for row in rows} == {"core/3600": 1, "points/60": 1}
 
 
 async def test_a_wrong_token_is_saved_wherever_it_is_counted(
@@ -498,7 +515,7 @@ async def test_a_wrong_token_is_saved_wherever_it_is_counted(
 
     def stored() -> int:
         rows = store.look(rate_limits.spent_by, "address:127.0.0.1")
-        return next((row["used"] for row in rows if row["resource"] == "bad tokens"), 0)
+        return next((row["used"] for row in rows if row["resource"].startswith("bad tokens/")), 0)
 
     async with client_of(store, wrong) as client:
         for used, (method, path) in enumerate(
