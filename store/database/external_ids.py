@@ -51,6 +51,5 @@ def make_room(db: Connection, table: str, row: Row | None, given: Mapping[str, A
         db.execute(
             f"UPDATE {table} SET number = id + :above, updated_at = :now WHERE id = :id",
             above=ABOVE,
-            now=db.now,
             id=row["id"],
         )
