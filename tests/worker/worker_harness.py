@@ -24,6 +24,8 @@ from store.tracing import Tracer
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.endpoint import Endpoint
 from worker.http.tls_contexts import TlsChoice
+from worker.job_table import refuse_publish
+from worker.jobs.republish import SnapshotPublisher
 from worker.service import Worker
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
@@ -187,6 +189,7 @@ class WorkerHarness:
         guard: Any = None,
         tracer: Tracer | None = None,
         senders: int = 0,
+        publish: SnapshotPublisher = refuse_publish,
         **settings: Any,
     ) -> Worker:
         """Start the worker with these settings, on sockets if `real`, else on `network`."""
@@ -200,6 +203,7 @@ class WorkerHarness:
             tuning=self.tuning,
             tracer=tracer,
             senders=senders,
+            publish=publish,
         )
         await self.worker.start()
         return self.worker

@@ -450,10 +450,9 @@ async def test_hooks_get_republished_events_with_a_mark(
             db, harness.repo["id"], harness.repo["owner_id"], subscribed=True, ignored=False
         )
     )
-    await harness.work()
+    await harness.work(publish=worker_events.again)
     await harness.event(b"{}", name="push")
     ask(harness.store, f"{harness.repo['full_name']}/events/*")
-    await republish(harness.store, worker_events.again)
     # The first hook gets the push, and the republished events `repository` and `ping`. The second
     # hook gets `repository_subscription` and `ping`.
     await harness.recorded(all_of_it, 3)
