@@ -25,13 +25,12 @@ def put(db: Connection, repo_id: int, kind: str, number: int, deleted_at: int) -
 
 def find(db: Connection, repo_id: int, kind: str, number: int) -> int | None:
     """Return the time of a deletion, or None."""
-    deleted_at: int | None = db.value(
+    return db.optional_number(
         f"SELECT deleted_at FROM deletion WHERE {KEY}",
         repo_id=repo_id,
         kind=kind,
         number=number,
     )
-    return deleted_at
 
 
 def hides(deleted_at: int | None, fields: Mapping[str, Any], event: Row) -> bool:

@@ -121,8 +121,9 @@ class Peer:
 
     def _answer(self, request: Request) -> Said:
         if request.method == "POST":
-            to = {"Location": "/elsewhere"} if 300 <= self.status < 400 else {}
-            return self.status, self.fields | to, b""
+            redirects = 300 <= self.status < 400
+            more = {"Location": "/elsewhere"} if redirects else {}
+            return self.status, self.fields | more, b""
         page = self.pages.get(request.target)
         if page is None:
             return self.challenged(request)

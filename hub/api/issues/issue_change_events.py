@@ -62,8 +62,7 @@ def _members(ctx: Context, repo: Row, change: IssueChange) -> dict[str, Any]:
     subject = change.subject
     if change.action == "edited":
         # Receivers expect a string also if there was no text.
-        former = {name: "" if text is None else text for name, text in change.before.items()}
-        return {"changes": {name: {"from": text} for name, text in former.items()}}
+        return {"changes": {name: {"from": text or ""} for name, text in change.before.items()}}
     if isinstance(subject, int):
         return {"assignee": simple_users(ctx.urls, ctx.db, [subject]).get(subject)}
     if subject is None:

@@ -58,7 +58,7 @@ def record_again(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     would be shown and counted twice.
     """
     first = outcomes[0]
-    recorded = db.value(
+    recorded = db.exists(
         "SELECT 1 FROM attempt WHERE delivery_id = :delivery_id AND number = :number"
         " AND started_at = :started_at",
         delivery_id=first.delivery_id,

@@ -206,7 +206,7 @@ def end_gone(db: Connection, reasons: Mapping[int, str]) -> set[int]:
 def list_subscription_ids(db: Connection, repo_id: int, most: int = ENDLESS) -> list[int]:
     """Return the ids of the active subscriptions to a repository's topics, `most` at most."""
     sql = "SELECT id FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL LIMIT :most"
-    return [row[0] for row in db.tuples(sql, repo_id=repo_id, most=most)]
+    return db.column(sql, repo_id=repo_id, most=most)
 
 
 def end_private(db: Connection, repo_id: int) -> int:
