@@ -9,7 +9,7 @@ PATTERN = re.compile(r"(https?://)([^/?#\\\s]+)(.*)", re.DOTALL)
 PORT = re.compile("[0-9]{1,5}|[*]")
 
 
-class Foreign:
+class ForeignTopics:
     """The served topics on other sites: those that match a pattern.
 
     In a pattern, `*` stands for any text; before the path, only for a part of the host name or for

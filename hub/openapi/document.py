@@ -29,7 +29,7 @@ REF = "#/components/schemas/{model}"
 Json = dict[str, Any]
 
 
-class Plain(GenerateJsonSchema):
+class SchemaGenerator(GenerateJsonSchema):
     """A schema generator that gives titles to types and not to their members.
 
     A member's title would only repeat its name. Client generators would make a type of each.
@@ -113,7 +113,9 @@ def _schemas(operations: Sequence[Operation], events: Mapping[str, Any]) -> Sche
             inputs.append(((operation.id, "answer"), "serialization", adapter))
     for name, payload in events.items():
         inputs.append(((name, EVENT), "serialization", TypeAdapter(payload)))
-    found, common = TypeAdapter.json_schemas(inputs, ref_template=REF, schema_generator=Plain)
+    found, common = TypeAdapter.json_schemas(
+        inputs, ref_template=REF, schema_generator=SchemaGenerator
+    )
     return {key: schema for (key, _), schema in found.items()}, common.get("$defs", {})
 
 
@@ -179,7 +181,7 @@ def _parameters(operation: Operation) -> list[Json]:
 def _query(operation: Operation) -> list[Json]:
     if operation.query is None:
         return []
-    schema = operation.query.json_schema(schema_generator=Plain)
+    schema = operation.query.json_schema(schema_generator=SchemaGenerator)
     assert "$defs" not in schema, f"{operation.id}: a query has texts and numbers in it"
     required = schema.get("required", ())
     return [

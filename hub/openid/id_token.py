@@ -21,7 +21,7 @@ Claims = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedClaims:
     """The values that an ID token must have. `now` is in seconds."""
 
     issuer: str
@@ -39,7 +39,7 @@ def key_id(token: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def verify(token: str, keys: KeySet, expected: Expected) -> Claims:
+def verify(token: str, keys: KeySet, expected: ExpectedClaims) -> Claims:
     """Return the claims of a token. Raises SignInFailed if the token is not valid."""
     if len(token) > MOST_CHARACTERS:
         raise SignInFailed("The provider sent an ID token that is too long.")

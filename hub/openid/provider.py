@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError, field_validator
 from hub.openid.attempt import SignInAttempt
 from hub.openid.documents import SharedFetch, fetch
 from hub.openid.errors import ProviderUnavailable, SignInFailed
-from hub.openid.id_token import Claims, Expected, key_id, verify
+from hub.openid.id_token import Claims, ExpectedClaims, key_id, verify
 from hub.openid_settings import OpenIDSettings, client_secret, is_secure
 
 WELL_KNOWN = "/.well-known/openid-configuration"
@@ -122,7 +122,7 @@ class OpenIDProvider:
         if status != 200 or not isinstance(token, str):
             why = str(found.get("error", f"status {status}"))[:100]
             raise SignInFailed(f"The provider did not accept the sign-in: {why}.")
-        expected = Expected(self.issuer, self.client_id, attempt.nonce, self._clock())
+        expected = ExpectedClaims(self.issuer, self.client_id, attempt.nonce, self._clock())
         return verify(token, await self._keys_for(token), expected)
 
     def _signed(self, metadata: ProviderMetadata, form: dict[str, str]) -> dict[str, Any]:

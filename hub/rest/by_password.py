@@ -19,13 +19,13 @@ LEAVE_OUT = Deprecation("2020-02-14", sunset="2020-11-13")
 ShortText = Annotated[Text, MaxLen(255)]
 
 
-class OfApp(TypedDict, total=False):
+class ClientIdQuery(TypedDict, total=False):
     """The query of a list that can be limited to one application."""
 
     client_id: ShortText
 
 
-def filtered(ctx: Context, query: OfApp) -> int | None:
+def filtered(ctx: Context, query: ClientIdQuery) -> int | None:
     """Return the id of the application in the query, or None without one.
 
     Raises Missing if the application does not exist.

@@ -101,7 +101,7 @@ class Forms(TypedDict):
     family: str | None
 
 
-class Frequent(TypedDict):
+class FrequentOptions(TypedDict):
     """The options that operations share that programs call all the time, and so are cheap."""
 
     status: int

@@ -6,7 +6,7 @@ from hub.http.errors import STATUSES, Forbidden, HubError, Malformed, Unsupporte
 from hub.http.forms import URLENCODED, kind_of, read_apart
 from hub.http.response import Response, header
 from hub.http.routing import Routes
-from hub.http.topic_patterns import Foreign
+from hub.http.topic_patterns import ForeignTopics
 from hub.rest.context import Services
 from hub.rest.middleware import wrap
 from hub.rest.request import Request
@@ -49,7 +49,7 @@ class WebSubHub:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._foreign = Foreign(services.settings.websub_topics)
+        self._foreign = ForeignTopics(services.settings.websub_topics)
 
     async def post(self, request: Request) -> Response:
         """Return 202 for a request that will be verified, 204 for a publication, or an error."""

@@ -26,7 +26,7 @@ class AlertLimits:
 
 
 @dataclass(slots=True)
-class Changes:
+class AlertChanges:
     """The alerts to open and to close, and those whose condition is over for now or holds again."""
 
     opening: list[NewAlert] = field(default_factory=list)
@@ -40,10 +40,10 @@ class Changes:
         return any((self.opening, self.closing, self.well, self.relapsed, self.died))
 
 
-def find(db: Connection, limits: AlertLimits) -> Changes:
+def find(db: Connection, limits: AlertLimits) -> AlertChanges:
     """Return the changes for `apply`, by the state of hooks and of the queue. This only reads."""
     ending, renewed = certificate_checks.changed(db)
-    changes = Changes(
+    changes = AlertChanges(
         opening=[
             *hook_checks.to_open(db),
             *hook_checks.will_disable(db, limits.disable_after),
@@ -63,7 +63,7 @@ def find(db: Connection, limits: AlertLimits) -> Changes:
     return changes
 
 
-def _settle(db: Connection, changes: Changes, over: Sequence[Row]) -> None:
+def _settle(db: Connection, changes: AlertChanges, over: Sequence[Row]) -> None:
     """Close the alerts whose conditions have been over for long enough."""
     ended = [row for row in over if not row["settles"] or _has_settled(db, row)]
     by_id = {row["id"]: row for row in ended}
@@ -83,7 +83,7 @@ def _has_settled(db: Connection, row: Row) -> bool:
     return since is not None and not db.now - row["settles"] < since <= db.now
 
 
-def _compare_backlog(db: Connection, changes: Changes, limit: int) -> None:
+def _compare_backlog(db: Connection, changes: AlertChanges, limit: int) -> None:
     """Open the alert if the backlog reaches the limit, and close it below half of that."""
     open_ones = db.tuples(
         "SELECT id FROM alert WHERE kind = :kind AND closed_at IS NULL", kind=BACKLOG_HIGH
@@ -101,7 +101,7 @@ def _compare_backlog(db: Connection, changes: Changes, limit: int) -> None:
         changes.opening.append(NewAlert(BACKLOG_HIGH, INSTALLATION, data))
 
 
-def apply(db: Connection, changes: Changes) -> list[Row]:
+def apply(db: Connection, changes: AlertChanges) -> list[Row]:
     """Record the changes. Return the new alerts with their hooks.
 
     If two processes apply the same changes, each alert opens once.

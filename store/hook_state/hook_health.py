@@ -209,7 +209,7 @@ def unhealthy(
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class Cooldown:
     """A time in which a hook gets nothing, because its circuit breaker opened."""
 
     until: int
@@ -218,7 +218,7 @@ class Rest:
     """How long it is, in microseconds. It is 0 if that is not known."""
 
 
-def last_rest(db: Connection, hook: Row) -> Rest | None:
+def last_rest(db: Connection, hook: Row) -> Cooldown | None:
     """Return the last rest of a failing hook. Return None if its breaker did not open."""
     found = db.one(
         "SELECT h.resting_until, a.started_at + a.duration AS began FROM hook h"
@@ -230,5 +230,5 @@ def last_rest(db: Connection, hook: Row) -> Rest | None:
         return None
     until, began = found["resting_until"], found["began"]
     if began is None:
-        return Rest(until, 0)
-    return Rest(0 if hook["updated_at"] > began else until, max(until - began, 0))
+        return Cooldown(until, 0)
+    return Cooldown(0 if hook["updated_at"] > began else until, max(until - began, 0))

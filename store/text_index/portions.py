@@ -19,7 +19,7 @@ LOCK = "text portions"
 
 
 @dataclass(frozen=True, slots=True)
-class Horizon:
+class IndexHorizon:
     """The newest attempt that was seen, and the transactions that may still add an older one."""
 
     newest: int
@@ -27,20 +27,20 @@ class Horizon:
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class IndexPortion:
     """A portion to be indexed, and how often something of it was deleted before it was read."""
 
     number: int
     removals: int
 
 
-def horizon(db: Connection) -> Horizon:
+def horizon(db: Connection) -> IndexHorizon:
     newest = db.value("SELECT max(id) FROM attempt") or 0
     # This comes after the read: a transaction with a missing id got it before the newest was seen.
-    return Horizon(newest, db.writers("attempt"))
+    return IndexHorizon(newest, db.writers("attempt"))
 
 
-def settled(db: Connection, seen: Horizon) -> bool:
+def settled(db: Connection, seen: IndexHorizon) -> bool:
     """Return whether no attempt can be added any more before the horizon."""
     return not seen.writers or not seen.writers & db.writers("attempt")
 
@@ -67,13 +67,13 @@ def add(db: Connection, numbers: Collection[int]) -> None:
     db.insert_many("text_portion", "portion, removals, indexed_at, due_at", rows)
 
 
-def next_due(db: Connection) -> Portion | None:
+def next_due(db: Connection) -> IndexPortion | None:
     """Return the newest portion that is to be indexed now, or None."""
     row = db.one(
         "SELECT portion, removals FROM text_portion WHERE due_at <= :now"
         " ORDER BY portion DESC LIMIT 1"
     )
-    return None if row is None else Portion(row["portion"], row["removals"])
+    return None if row is None else IndexPortion(row["portion"], row["removals"])
 
 
 def attempts(db: Connection, number: int) -> dict[int, int]:

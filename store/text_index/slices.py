@@ -9,7 +9,7 @@ from operator import neg
 
 from store.database import body_codec
 from store.database.connection import Connection, json_array
-from store.text_index.portions import WIDTH, Portion
+from store.text_index.portions import WIDTH, IndexPortion
 from store.text_index.trigrams import BITS
 
 # Slices in a row, which are compressed together.
@@ -50,7 +50,7 @@ def _bytes(number: int) -> bytes:
     return number.to_bytes(SLICE_BYTES, "big")
 
 
-def save(db: Connection, portion: Portion, parts: Parts) -> bool:
+def save(db: Connection, portion: IndexPortion, parts: Parts) -> bool:
     """Store the rows of a portion.
 
     Return False if it is gone, or if something of it was deleted after it was read.

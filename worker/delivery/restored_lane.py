@@ -3,7 +3,7 @@
 from math import log2
 
 from store.clock import SECOND
-from store.hook_state.hook_health import Rest
+from store.hook_state.hook_health import Cooldown
 from worker.delivery.lane import Lane
 
 
@@ -25,7 +25,7 @@ def restore(lane: Lane, now: int, loop_now: float) -> None:
         lane.cooldown_until = loop_now + left if left > 0 else 0.0
 
 
-def _doublings(rest: Rest, first_cooldown: float) -> int:
+def _doublings(rest: Cooldown, first_cooldown: float) -> int:
     """Return how often the cooldown was doubled before the rest."""
     times = rest.length / SECOND / first_cooldown
     return round(log2(times)) if times > 1 else 0

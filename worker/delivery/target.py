@@ -7,7 +7,7 @@ from store.endpoint_access.handshake import GRANTED, PENDING
 from store.endpoint_access.secret_parts import MASK
 from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered
-from store.hook_state.hook_health import Rest
+from store.hook_state.hook_health import Cooldown
 from store.trace_context import TraceContext
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy
@@ -67,7 +67,7 @@ class Target:
     """The time (microseconds) before which the receiver asked for nothing."""
     failing: bool = False
     """Whether the latest deliveries failed, when the hook was read."""
-    rest: Rest | None = None
+    rest: Cooldown | None = None
     """The last rest of a failing hook, or None if its circuit breaker did not open."""
     pulled: bool = False
     """Whether the receiver fetches its deliveries. Then there is no endpoint, and no refusal."""

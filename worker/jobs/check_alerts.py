@@ -4,7 +4,7 @@ import logging
 
 from store import Connection, Row, Store
 from store.alerts import transitions
-from store.alerts.transitions import AlertLimits, Changes
+from store.alerts.transitions import AlertChanges, AlertLimits
 from store.clock import SECOND
 from store.mail import notices
 from worker.publishing import EventEmitter
@@ -29,7 +29,7 @@ async def check_alerts(store: Store, settings: WorkerSettings, emit: EventEmitte
 
 
 def apply(
-    db: Connection, changes: Changes, emit: EventEmitter, settings: WorkerSettings
+    db: Connection, changes: AlertChanges, emit: EventEmitter, settings: WorkerSettings
 ) -> list[Row]:
     """Record the changes together with their events and mails. Return the new alerts.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from store import Connection, Row, Store
 from store.delivery import events
 from store.text_index import portions, slices, trigrams
-from store.text_index.portions import WIDTH, Horizon
+from store.text_index.portions import WIDTH, IndexHorizon
 from store.text_index.slices import Parts, Slices
 from worker.jobs.projector import Pacer
 
@@ -66,7 +66,7 @@ async def _add_portions(store: Store) -> None:
         await asyncio.sleep(PAUSE)
 
 
-async def _settled(store: Store, seen: Horizon) -> bool:
+async def _settled(store: Store, seen: IndexHorizon) -> bool:
     """Wait for the transactions that may still add an attempt before the horizon."""
     for _ in range(LOOKS):
         if await store.read(portions.settled, seen):

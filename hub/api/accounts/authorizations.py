@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Authorization
 from hub.http.response import TypedReply
-from hub.rest.by_password import LEAVE_OUT, USER, OfApp, ShortText, filtered
+from hub.rest.by_password import LEAVE_OUT, USER, ClientIdQuery, ShortText, filtered
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -54,7 +54,7 @@ class AuthorizationChange(Description, total=False):
     remove_scopes: Scopes
 
 
-class Ways(TypedDict, total=False):
+class ScopeChange(TypedDict, total=False):
     """The ways to change scopes."""
 
     scopes: list[str]
@@ -63,7 +63,9 @@ class Ways(TypedDict, total=False):
 
 
 @ops("GET /authorizations", USER, deprecated=LEAVE_OUT, errors=(404,))
-def list_authorizations(ctx: Context, page: NumberedPaging, query: OfApp) -> list[Authorization]:
+def list_authorizations(
+    ctx: Context, page: NumberedPaging, query: ClientIdQuery
+) -> list[Authorization]:
     """List your authorizations
 
     The value of a token is never included.
@@ -223,9 +225,9 @@ def given_or_made(
     return TypedReply(201, shown)
 
 
-def scopes_of(body: AuthorizationChange, fields: TokenFields) -> Ways:
+def scopes_of(body: AuthorizationChange, fields: TokenFields) -> ScopeChange:
     """Return the changes to the scopes. Raises Invalid for more than one way at a time."""
-    ways: Ways = {}
+    ways: ScopeChange = {}
     if "scopes" in body:
         ways["scopes"] = fields["scopes"]
     if "add_scopes" in body:

@@ -2,7 +2,7 @@
 
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Grant
-from hub.rest.by_password import LEAVE_OUT, USER, OfApp, filtered
+from hub.rest.by_password import LEAVE_OUT, USER, ClientIdQuery, filtered
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -14,7 +14,7 @@ ops.declare_events(application_grant=app_events.GrantEvent)
 
 
 @ops("GET /applications/grants", USER, deprecated=LEAVE_OUT, errors=(404,))
-def list_grants(ctx: Context, page: NumberedPaging, query: OfApp) -> list[Grant]:
+def list_grants(ctx: Context, page: NumberedPaging, query: ClientIdQuery) -> list[Grant]:
     """List your grants
 
     One for each application that may act for you, whatever the number of its tokens.

@@ -33,7 +33,7 @@ EVENTS = ("deployment_record.created", "deployment_record.updated")
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class CheckedDeployments:
     """Deployments that can be recorded, and errors for the others by their index in the request."""
 
     good: list[Deployment]
@@ -79,14 +79,14 @@ def source_of(ctx: Context, org: Row, digest: str, named: str | None) -> Artifac
     return found
 
 
-def sorted_out(ctx: Context, org: Row, entries: Sequence[DeploymentEntry]) -> Sorted:
+def sorted_out(ctx: Context, org: Row, entries: Sequence[DeploymentEntry]) -> CheckedDeployments:
     """Divide deployments into those that can be recorded and the others.
 
     Raises Invalid if two have the same name.
     """
     _check_names(entries)
     wanted = [(entry["digest"], entry.get("github_repository")) for entry in entries]
-    found = Sorted([], {})
+    found = CheckedDeployments([], {})
     for number, source in enumerate(artifacts.sources(ctx.db, org, viewer(ctx), wanted)):
         entry = entries[number]
         if isinstance(source, ArtifactSource):
@@ -97,7 +97,7 @@ def sorted_out(ctx: Context, org: Row, entries: Sequence[DeploymentEntry]) -> So
     return found
 
 
-def refuse(found: Sorted) -> None:
+def refuse(found: CheckedDeployments) -> None:
     """Raise NotFound or Forbidden for the first deployment that cannot be recorded, if any."""
     for number, error in found.bad.items():
         raise _refusal(error["cause"], f"deployments[{number}]")

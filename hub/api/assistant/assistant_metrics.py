@@ -35,7 +35,7 @@ def _day(text: object) -> int:
         raise ValueError("not a day such as 2026-11-20") from None
 
 
-class OfDay(TypedDict):
+class DayQuery(TypedDict):
     day: Annotated[int, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 
 
@@ -60,7 +60,7 @@ class WindowReport(TypedDict):
 
 @ops(f"GET {REPORTS}/enterprise-1-day", READ, conditional=False)
 def assistant_enterprise_one_day_usage_metrics(
-    ctx: Context, enterprise: Row, query: OfDay
+    ctx: Context, enterprise: Row, query: DayQuery
 ) -> DayReport:
     """Get assistant enterprise usage metrics for a specific day
 
@@ -80,7 +80,7 @@ def assistant_enterprise_usage_metrics(ctx: Context, enterprise: Row) -> WindowR
 
 @ops(f"GET {REPORTS}/repos-1-day", READ, also=(204,), conditional=False)
 def assistant_enterprise_repos_one_day_report(
-    ctx: Context, enterprise: Row, query: OfDay
+    ctx: Context, enterprise: Row, query: DayQuery
 ) -> DayReport | TypedReply:
     """Get assistant usage metrics by repository for a specific day
 
@@ -93,7 +93,7 @@ def assistant_enterprise_repos_one_day_report(
 
 @ops(f"GET {REPORTS}/user-teams-1-day", READ, conditional=False)
 def assistant_enterprise_user_teams_one_day_report(
-    ctx: Context, enterprise: Row, query: OfDay
+    ctx: Context, enterprise: Row, query: DayQuery
 ) -> DayReport:
     """Get assistant usage metrics by user and team for a specific day
 
@@ -104,7 +104,9 @@ def assistant_enterprise_user_teams_one_day_report(
 
 
 @ops(f"GET {REPORTS}/users-1-day", READ, conditional=False)
-def assistant_users_one_day_usage_metrics(ctx: Context, enterprise: Row, query: OfDay) -> DayReport:
+def assistant_users_one_day_usage_metrics(
+    ctx: Context, enterprise: Row, query: DayQuery
+) -> DayReport:
     """Get assistant usage metrics by user for a specific day"""
     return _of_day(ctx, enterprise, "users-1-day", query)
 
@@ -115,7 +117,7 @@ def assistant_users_usage_metrics(ctx: Context, enterprise: Row) -> WindowReport
     return _latest(ctx, enterprise, "users-28-day")
 
 
-def _of_day(ctx: Context, enterprise: Row, kind: str, query: OfDay) -> DayReport:
+def _of_day(ctx: Context, enterprise: Row, kind: str, query: DayQuery) -> DayReport:
     _check_policy(enterprise)
     return _serialize(ctx, existing(_found(ctx, enterprise, kind, query), "report"))
 
@@ -125,7 +127,7 @@ def _check_policy(enterprise: Row) -> None:
         raise Forbidden(OFF)
 
 
-def _found(ctx: Context, enterprise: Row, kind: str, query: OfDay) -> Row | None:
+def _found(ctx: Context, enterprise: Row, kind: str, query: DayQuery) -> Row | None:
     if not usage_days.is_reported(query["day"], ctx.now):
         return None
     return reports.of_day(ctx.db, enterprise["id"], kind, query["day"])

@@ -56,7 +56,7 @@ class NewCheckRunAction(TypedDict):
     identifier: Annotated[Text, MaxLen(20)]
 
 
-class Said(TypedDict, total=False):
+class CheckRunFields(TypedDict, total=False):
     """The fields of a check run. `conclusion` completes the run.
 
     It is required with fields that only a completed run has. Only platforms set it to `stale`.
@@ -79,7 +79,7 @@ class Said(TypedDict, total=False):
     actions: Annotated[list[NewCheckRunAction], MaxLen(3)]
 
 
-class NewCheckRun(Said):
+class NewCheckRun(CheckRunFields):
     """A new check run. The default of `status` is `queued`."""
 
     name: Annotated[Text, MinLen(1), MaxLen(255)]
@@ -88,7 +88,7 @@ class NewCheckRun(Said):
     output: NotRequired[NewCheckRunOutput]
 
 
-class CheckRunChange(Said):
+class CheckRunChange(CheckRunFields):
     name: NotRequired[Annotated[Text, MinLen(1), MaxLen(255)]]
     status: NotRequired[Status]
     output: NotRequired[CheckRunOutputChange]

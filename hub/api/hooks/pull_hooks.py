@@ -22,7 +22,7 @@ from hub.api.hooks.pull_bodies import (
 from hub.rest.context import Context
 from hub.rest.fetching.long_polls import NothingYet
 from hub.rest.fetching.pull_queue import PullQueue
-from hub.rest.operation import Frequent
+from hub.rest.operation import FrequentOptions
 from hub.rest.serializers import EmptyObject
 from store import Row
 from store.clock import SECOND, iso
@@ -38,7 +38,7 @@ ANONYMOUS = "anonymous"
 # A receiver asks as often as there are deliveries: it spends no hourly limit, and few points. While
 # it waits for a delivery, it does not count as a concurrent request.
 # Attempts are the record of what it does.
-FETCHING: Frequent = {
+FETCHING: FrequentOptions = {
     "status": 200,
     "errors": (409, 422),
     "category": "",

@@ -40,14 +40,14 @@ Vcs = Literal["subversion", "git", "mercurial", "tfvc"]
 Called = Annotated[str, MinLen(1), MaxLen(320), Field(pattern=r"^[^\x00-\x1f\x7f<>]+$")]
 
 
-class Retired(TypedDict):
+class RetiredOptions(TypedDict):
     """The options of all operations in this group."""
 
     setting: str
     deprecated: Deprecation
 
 
-RETIRED: Retired = {
+RETIRED: RetiredOptions = {
     "setting": "imports",
     "deprecated": Deprecation("2024-04-12", sunset="2024-04-12"),
 }

@@ -26,7 +26,7 @@ EITHER = ISSUES.or_has("pull_requests", "read")
 DEEPEST = 100_000
 
 
-class But(TypedDict, total=False):
+class IssueEventQuery(TypedDict, total=False):
     """A filter. `exclude` is a comma-separated list of events to leave out."""
 
     exclude: Text
@@ -68,7 +68,7 @@ def list_events(ctx: Context, repo: Row, issue: Row, page: NumberedPaging) -> li
 
 @ops("GET /repos/{owner}/{repo}/issues/{issue_number}/timeline", EITHER)
 def list_events_for_timeline(
-    ctx: Context, repo: Row, issue: Row, page: NumberedPaging, query: But
+    ctx: Context, repo: Row, issue: Row, page: NumberedPaging, query: IssueEventQuery
 ) -> list[TimelineEvent]:
     """List timeline events for an issue
 

@@ -49,7 +49,7 @@ class NewCommitComment(CommitCommentText):
     line: NotRequired[Line]
 
 
-class Written(CommitCommentText):
+class RenderedCommitComment(CommitCommentText):
     rendered: RenderedText
 
 
@@ -70,7 +70,9 @@ async def render(services: Services, body: CommitCommentText) -> None:
     Raises Invalid if it is empty.
     """
     check_text(body["body"], "CommitComment")
-    cast("Written", body)["rendered"] = await asyncio.to_thread(RenderedText, body["body"])
+    cast("RenderedCommitComment", body)["rendered"] = await asyncio.to_thread(
+        RenderedText, body["body"]
+    )
 
 
 @ops("GET /repos/{owner}/{repo}/comments", READ, **FORMS)
@@ -110,7 +112,7 @@ def update_commit_comment(
     check_archived(repo)
     if comment["body"] == body["body"]:
         return _one(ctx, repo, comment)
-    row = commit_comments.update(ctx.db, comment, cast("Written", body)["rendered"])
+    row = commit_comments.update(ctx.db, comment, cast("RenderedCommitComment", body)["rendered"])
     ctx.emit("commit_comment_change.edited", repo, comment=_event_comment(ctx, repo, row))
     return _one(ctx, repo, row)
 
@@ -163,7 +165,7 @@ def create_commit_comment(
         repo["id"],
         author_id,
         commit_lookup.find_commit(ctx.db, repo, commit_sha),
-        cast("Written", body)["rendered"],
+        cast("RenderedCommitComment", body)["rendered"],
         association=author_association.association_of(ctx.db, repo, author_id),
         path=body.get("path"),
         position=body.get("position"),

@@ -37,7 +37,7 @@ class LicenseQuery(TypedDict, total=False):
     featured: bool
 
 
-class At(TypedDict, total=False):
+class LicenseRefQuery(TypedDict, total=False):
     """A filter. `ref` is a branch, with or without the prefix `refs/heads/` or `heads/`."""
 
     ref: Text
@@ -120,7 +120,7 @@ def get(ctx: Context, license: Row) -> License:  # noqa: A002  # the path's own 
 
 
 @ops("GET /repos/{owner}/{repo}/license", READ, media=("raw", "html"), errors=(404,))
-def get_for_repo(ctx: Context, repo: Row, query: At) -> LicenseContent | TypedReply:
+def get_for_repo(ctx: Context, repo: Row, query: LicenseRefQuery) -> LicenseContent | TypedReply:
     """Get the license for a repository
 
     Its file, raw or rendered if the media type requests that, and the license that it is.

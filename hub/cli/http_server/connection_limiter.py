@@ -18,7 +18,7 @@ def address_of(transport: asyncio.Transport) -> str | None:
     return name[0] if isinstance(name, tuple) else None
 
 
-class Waiting(Protocol):
+class IdleConnection(Protocol):
     """A connection that waits for a request."""
 
     def evict(self) -> None:
@@ -36,7 +36,7 @@ class Peer:
     def __init__(self, group: str | None) -> None:
         self.group = group
         self.open = 0
-        self.waiting: dict[Waiting, None] = {}
+        self.waiting: dict[IdleConnection, None] = {}
 
 
 class ConnectionLimiter:
@@ -74,7 +74,7 @@ class ConnectionLimiter:
         self.open += 1
         return peer
 
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[IdleConnection]:
         """Return the connections that process no request."""
         return [one for peer in self._peers.values() for one in peer.waiting]
 

@@ -14,7 +14,7 @@ from hub.cli.http_server.server_state import State
 T = TypeVar("T")
 
 
-class Begun(Generic[T]):
+class StartedCoroutine(Generic[T]):
     """An awaitable for a coroutine that already ran up to its first future."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
@@ -69,7 +69,7 @@ class Handshake(asyncio.Protocol):
             transport, self, context, server_side=True, ssl_handshake_timeout=seconds
         )
         # Start at once: data that is read before the coroutine begins would be lost.
-        begun = Begun(secured)
+        begun = StartedCoroutine(secured)
         self._task = self._loop.create_task(self._shake_hands(begun, transport))
 
     async def _shake_hands(

@@ -9,7 +9,7 @@ from store.database.connection import Connection, Row
 from store.delivery import attempt_feed
 from store.delivery.attempt_filter import AttemptFilter
 from store.text_index import portions
-from store.text_index.portions import Horizon
+from store.text_index.portions import IndexHorizon
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class FeedPosition:
 
     after: int
     seen: frozenset[int] = frozenset()
-    horizon: Horizon | None = None
+    horizon: IndexHorizon | None = None
 
     @property
     def newest(self) -> int:

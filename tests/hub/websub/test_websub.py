@@ -9,7 +9,7 @@ import httpx
 import pytest
 from websub_site import PUSH, Peer, Site, peer, site
 
-from hub.http.topic_patterns import Foreign
+from hub.http.topic_patterns import ForeignTopics
 from hub.settings import HubSettings
 from hub.websub.websub import refusal
 from hub.websub.websub_topics import negotiate_feed
@@ -428,10 +428,10 @@ async def test_subscriptions_of_a_host_to_a_topic_are_bounded(
     ],
 )
 def test_patterns_of_topics_match_whole_urls(pattern: str, url: str, served: bool) -> None:
-    assert (Foreign([pattern]).find(url) is not None) is served
+    assert (ForeignTopics([pattern]).find(url) is not None) is served
 
 
 def test_a_pattern_with_many_stars_takes_no_time_that_grows_with_a_power() -> None:
     """With such a time, this would take hours."""
-    served = Foreign(["https://blog.example/*/*/*/*.xml"])
+    served = ForeignTopics(["https://blog.example/*/*/*/*.xml"])
     assert served.find(f"https://blog.example/{'/' * 20_000}x") is None

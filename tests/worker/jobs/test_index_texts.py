@@ -276,7 +276,7 @@ async def test_an_interrupted_job_continues(
     save = slices.save
     saved: list[int] = []
 
-    def failing(db: Connection, portion: portions.Portion, parts: slices.Parts) -> bool:
+    def failing(db: Connection, portion: portions.IndexPortion, parts: slices.Parts) -> bool:
         stored = save(db, portion, parts)
         saved.append(portion.number)
         if len(saved) == 3:
