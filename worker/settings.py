@@ -54,9 +54,9 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
 
     retries: Retries = Field(
         [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
-        description="seconds before each attempt, counted from the end of the previous one; the "
-        "first is 0. If the last attempt fails, the delivery is dead. A hook can have its own "
-        "value",
+        description="seconds before each attempt, counted from the end of the previous one, for 30 "
+        "attempts at most; the first is 0. If the last attempt fails, the delivery is dead. A hook "
+        "can have its own value",
     )
     jitter: float = Field(
         0.2, ge=0, le=1, description="share by which each delay varies at most, up or down"
@@ -129,7 +129,8 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, MailSettings
     header_prefixes: list[Annotated[str, Field(pattern=r"^X-[A-Za-z0-9-]{1,40}-$")]] = Field(
         ["X-Service-", "X-GitHub-"],
         max_length=4,
-        description="prefixes of a delivery's headers; all headers are sent with each prefix",
+        description="prefixes of the headers that say what a delivery is, such as `Event`, "
+        "`Delivery` and `Hook-ID`; each of these headers is sent once with each prefix",
     )
 
     @field_validator("header_prefixes")

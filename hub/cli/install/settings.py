@@ -7,7 +7,8 @@ import click
 
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
-from hub.cli.service.configuration import Configuration, all_settings
+from hub.cli.service.configuration import Configuration
+from hub.cli.service.setting_list import all_settings
 from store import Row
 from store.settings import redact_url
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import orjson
 
-from hub.cli.service.configuration import Setting, Settings, all_settings
+from hub.cli.service.configuration import Settings
+from hub.cli.service.setting_list import Setting, all_settings
 
 HEAD = """\
 # The settings of tocsin with their defaults. To change one, remove the `#`, then restart. A value

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from hub.admin_settings import AdminSettings
 from hub.cli.manual.markdown import code, page, sentence
-from hub.cli.service.configuration import Setting, Settings, all_settings
+from hub.cli.service.configuration import Settings
 from hub.cli.service.daemon import AT_START
+from hub.cli.service.setting_list import Setting, all_settings
 from hub.rate_limit_settings import RateLimitSettings
 from hub.server_settings import ServerSettings
 from hub.settings import HubSettings

@@ -19,11 +19,11 @@ from hub.cli.service import tls
 from hub.cli.service.configuration import (
     Configuration,
     Settings,
-    as_toml,
     configure,
     unknown_variables,
 )
 from hub.cli.service.daemon_record import ORIGIN, effective
+from hub.cli.service.setting_list import as_toml
 from hub.cli.service.start_errors import start_errors
 from store import Store
 from store.clock import Clock

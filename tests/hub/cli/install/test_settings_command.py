@@ -3,7 +3,7 @@
 import pytest
 
 from hub.cli.console import output
-from hub.cli.service.configuration import all_settings
+from hub.cli.service.setting_list import all_settings
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from cryptography.fernet import Fernet
 
 from hub.cli.install import systemd_files
 from hub.cli.install.systemd_environment import IN_UNITS, environment
-from hub.cli.service.configuration import Settings, all_settings, configure
+from hub.cli.service.configuration import Settings, configure
 from hub.cli.service.daemon import AT_START
+from hub.cli.service.setting_list import all_settings
 
 PROJECT = Path(__file__).parents[4]
 PROGRAM = "/opt/tocsin/bin/tocsin"

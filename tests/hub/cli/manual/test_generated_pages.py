@@ -14,7 +14,7 @@ from hub.cli.manual.errors import all_headings
 from hub.cli.manual.events import published
 from hub.cli.manual.metrics import all_metrics
 from hub.cli.manual.operations import title_of
-from hub.cli.service.configuration import all_settings
+from hub.cli.service.setting_list import all_settings
 from hub.cli.state.models import StateDocument
 from hub.http import cors
 from hub.http.error_headings import HEADINGS, operation_anchor
@@ -50,6 +50,22 @@ def test_every_setting_has_a_heading_and_its_variable() -> None:
     for setting in all_settings():
         assert f"\n### {setting.name}\n" in text
         assert f"`{setting.environment}`" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [
+        ("port", "Integer from 0 to 65535."),
+        ("timeout", "Number above 0, 120 at most."),
+        ("keep_attempts", "Number above 0."),
+        ("breaker", "Integer of 0 or more."),
+        ("retries", "List of numbers from 0 to 604800."),
+        ("base_url", "Text."),
+    ],
+)
+def test_a_setting_has_the_bounds_of_its_value(name: str, bounds: str) -> None:
+    section = page("settings").partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+    assert f"\n{bounds} Default: " in section
 
 
 def test_every_command_has_a_heading_and_all_its_options() -> None:
@@ -126,12 +142,15 @@ def test_every_key_of_the_state_document_is_there() -> None:
 def test_every_header_that_is_sent_is_there() -> None:
     text = page("headers").lower()
     named = [*cors.EXPOSED.split(", "), *(name for name, _ in EVENT_HEADERS)]
+    prefixed: list[str] = []
     for module in (ROOT / "worker" / "delivery").glob("*.py"):
         source = module.read_text(encoding="utf-8")
         named += re.findall(r"\b(webhook-[a-z]+|X-Hub-[A-Za-z0-9-]+): ", source)
-        named += [f"X-Service-{one}" for one in re.findall(r"{prefix}([A-Za-z-]+): ", source)]
+        prefixed += re.findall(r"{prefix}([A-Za-z-]+): ", source)
+    named += [f"X-Service-{one}" for one in prefixed]
     assert len(named) > 30
     assert [name for name in named if f"| `{name.lower()}` |" not in text] == []
+    assert [name for name in prefixed if f"| also `x-github-{name.lower()}`: " not in text] == []
 
 
 def test_every_kind_of_error_has_a_heading() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hub.cli.service.configuration import Settings, all_settings, configure
+from hub.cli.service.configuration import Settings, configure
+from hub.cli.service.setting_list import all_settings
 from hub.settings import HubSettings
 from store.errors import Unusable
 from store.mail.settings import MailSettings
