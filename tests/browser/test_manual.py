@@ -42,6 +42,20 @@ QUESTIONS = {
     "nothing arrives": ("/docs/how-to/troubleshoot", "nothing-arrives"),
     "a delivery is dead": ("/docs/how-to/troubleshoot", "a-delivery-is-dead"),
     "behind nginx": ("/docs/how-to/tls-and-proxies", "behind-a-proxy"),
+    "timeout": ("/docs/reference/settings", "timeout"),
+    "why did my hook get disabled": ("/docs/how-to/troubleshoot", "a-hook-is-disabled"),
+    "disk full": ("/docs/how-to/troubleshoot", "the-disk-is-full"),
+    "localhost": ("/docs/how-to/troubleshoot", "a-callback-is-refused"),
+    "test locally": ("/docs/how-to/receive-and-verify", "test-it-locally"),
+    "ip address allowlist": (
+        "/docs/how-to/receive-and-verify",
+        "from-which-ip-addresses-they-come",
+    ),
+    "how long are payloads kept": ("/docs/explanation/guarantees", "retention"),
+    "X-GitHub-Hook-Installation-Target-ID": ("/docs/reference/headers", "headers-of-deliveries"),
+    "lost token": ("/docs/how-to/rotate-secrets", "a-token"),
+    "move to another machine": ("/docs/how-to/backup-and-restore", "move-to-another-machine"),
+    "high availability": ("/docs/how-to/postgresql", "run-on-several-machines"),
     "max_event_bytes": ("/docs/reference/settings", "max_event_bytes"),
 }
 

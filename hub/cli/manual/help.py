@@ -17,6 +17,7 @@ from store.errors import Missing
 
 # The number of topics that are listed if several match.
 MOST_NAMED = 20
+MOST_MENTIONED = 8
 
 
 def _offer(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem[str]]:
@@ -78,7 +79,8 @@ def _show_command(path: tuple[str, ...]) -> bool:
 def _only(pages: Manual, wanted: str) -> ManualTopic:
     """Return the only topic whose title has these words.
 
-    Raises Missing if there is none or there are several. The message suggests topics.
+    Raises Missing if there is none or there are several. The message suggests topics, also those
+    whose texts have these words.
     """
     found = topics.having(pages, wanted)
     if len(found) == 1:
@@ -86,6 +88,9 @@ def _only(pages: Manual, wanted: str) -> ManualTopic:
     if found:
         names = "\n".join(f"  {one.name}" for one in found[:MOST_NAMED])
         raise Missing(f"Several topics have {wanted!r} in their titles:\n{names}")
+    if mentioned := topics.mentioning(pages, wanted):
+        names = "\n".join(f"  {one.name}  ({one.page.title})" for one in mentioned[:MOST_MENTIONED])
+        raise Missing(f"No topic is called {wanted!r}. These mention it:\n{names}")
     close = topics.close(pages, wanted, list(COMMANDS))
     meant = (
         f"Did you mean {' or '.join(map(repr, close))}?" if close else "`tocsin help` lists them."

@@ -83,6 +83,19 @@ def having(manual: Manual, wanted: str) -> list[ManualTopic]:
     return []
 
 
+def mentioning(manual: Manual, wanted: str) -> list[ManualTopic]:
+    """Return the sections whose texts have all these words, the ones with most of them first."""
+    words, found = slug(wanted).split("-"), list[tuple[bool, int, ManualTopic]]()
+    for page in (topic.page for topic in pages(manual)):
+        for section in page.sections:
+            text = slug(f"{section.title} {section.text}").split("-")
+            least = min(sum(one.startswith(word) for one in text) for word in words)
+            if least:
+                topic = ManualTopic(page, section.anchor, section.title)
+                found.append((page.name.startswith(REFERENCE), -least, topic))
+    return [topic for *_, topic in sorted(found, key=lambda one: one[:2])]
+
+
 def _has(topic: ManualTopic, words: list[str]) -> bool:
     text = f"{topic.name} {slug(topic.title)}".replace("-", " ").split()
     return all(any(one.startswith(word) for one in text) for word in words)

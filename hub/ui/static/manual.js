@@ -1,9 +1,10 @@
 // Search over the manual, a filter over the reference, and buttons that copy code.
 "use strict";
 
-const STOP = new Set(("a an and are as at be by can do does for from get go had has have how i if in into is it its me my "
+const STOP = new Set(("a an and are as at be by can did do does for from get go had has have how i if in into is it its me my "
   + "of on or our so than that the then there this to up was we were what when where which who why will with you your").split(" "));
 const MOST_RESULTS = 12;
+const SETTINGS = "reference/settings";
 
 function stem(word) {
   if (word.length > 5) word = word.replace(/(ing|ed|ion)$/, "");
@@ -50,9 +51,11 @@ class SearchIndex {
         hits.set(at, (hits.get(at) || 0) + 1);
       }
     }
-    // A section with all the words comes before one that has some of them often.
+    // A section with all the words comes before one that has some of them often. A reference page comes later, unless
+    // the query is the name of a setting.
+    const share = ({ page, title }) => (page !== SETTINGS || title !== asked.join() ? 0.6 : 2);
     const rate = (at) => total.get(at) * (hits.get(at) / terms.length) ** 2
-      * (this.sections[at].page.startsWith("reference/") ? 0.6 : 1);
+      * (this.sections[at].page.startsWith("reference/") ? share(this.sections[at]) : 1);
     return [...total.keys()].sort((a, b) => rate(b) - rate(a)).slice(0, MOST_RESULTS).map((at) => this.sections[at]);
   }
 

@@ -63,6 +63,19 @@ def test_a_word_without_anything_close_says_where_they_are(run) -> None:
     assert "`tocsin help` lists them" in run("help", "zzzzqqqq", code=MISSING).stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "topic"),
+    [
+        (["client_max_body_size"], "behind-a-proxy  (Use TLS, or a proxy)"),
+        (["ip", "allowlist"], "from-which-ip-addresses-they-come  (Receive and verify deliveries)"),
+    ],
+)
+def test_words_of_a_text_lead_to_its_topic(run, words: list[str], topic: str) -> None:
+    said = run("help", *words, code=MISSING).stderr
+    assert "These mention it:" in said
+    assert f"\n  {topic}\n" in said
+
+
 def test_several_topics_are_named(run) -> None:
     said = run("help", "secrets", code=MISSING).stderr
     assert "  rotate-secrets" in said
