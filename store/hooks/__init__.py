@@ -1,4 +1,4 @@
-"""Hooks: who receives which events, and how they are sent and signed.
+"""Hooks: their URLs, events, secrets, keys and delivery options.
 
 Imports `endpoint_access` and the packages below it.
 """

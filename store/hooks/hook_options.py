@@ -68,10 +68,10 @@ class DeliveryOptions(BaseModel):
         None, description="one deadline for resolve, connect, TLS, headers and body"
     )
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        None, description="requests in flight at once"
+        None, description="requests in flight at once, from each worker"
     )
     rate: Annotated[float, Field(gt=0, le=100_000)] | None = Field(
-        None, description="deliveries a second at most"
+        None, description="requests a second at most, from each worker"
     )
     disable_after: Annotated[float, Field(ge=0, le=365 * 86_400)] | None = Field(
         None, description="a hook that fails for this long is disabled; 0 never disables it"

@@ -23,8 +23,14 @@ OPTIONS = (
     click.option(
         "--retries", metavar="SECONDS,...", help="Delay before each attempt; the first is 0."
     ),
-    click.option("--rate", metavar="NUMBER", help="Maximum of deliveries a second."),
-    click.option("--concurrency", metavar="NUMBER", help="Maximum of concurrent requests."),
+    click.option(
+        "--rate", metavar="NUMBER", help="Maximum of requests a second, from each worker."
+    ),
+    click.option(
+        "--concurrency",
+        metavar="NUMBER",
+        help="Maximum of concurrent requests, from each worker.",
+    ),
     click.option(
         "--breaker",
         metavar="NUMBER",

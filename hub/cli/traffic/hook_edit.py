@@ -60,7 +60,7 @@ def add(
 ) -> None:
     """Create a hook of a repository, an organization or everything.
 
-    Name one of a repository, --org and --system. A hook of an organization covers the events of all
+    Name a repository, or give --org or --system. A hook of an organization covers the events of all
     its repositories, and a hook of the whole installation all events. --event chooses among these.
     The hook receives a ping. If the URL is `pull:` and a name, the receiver fetches the deliveries.
     Delivery options that you leave out follow the settings, or have the defaults shown below.
@@ -127,7 +127,7 @@ def _place_and_url(words: tuple[str, ...], *, around: bool) -> tuple[tuple[str, 
               help="An event that it no longer gets; repeatable.")  # fmt: skip
 @click.option("--content-type", type=click.Choice(CONTENT_TYPES), help="The form of the payload.")
 @click.option("--insecure-ssl/--verify-ssl", "insecure_ssl", default=None,
-              help="Whether the receiver's certificate is not verified.")  # fmt: skip
+              help="Accept any certificate of the receiver, or verify it.")  # fmt: skip
 @delivery_options.decorate
 @options.configured
 def edit(

@@ -35,8 +35,8 @@ def enable(store: Store, hook_id: int) -> None:
 def disable(store: Store, hook_id: int) -> None:
     """Make a hook inactive: it gets no new deliveries.
 
-    Deliveries that wait for it are given up. If the hook is ordered, they wait until it is active
-    again. `tocsin delivery redeliver` still sends to it.
+    Each delivery that waits for it is dead when its next attempt is due, unless the hook is active
+    again by then. If the hook is ordered, they wait. `tocsin delivery redeliver` still sends to it.
     """
     store.do(_change, hook_id, active=False)
     click.echo(f"hook {hook_id} is inactive")

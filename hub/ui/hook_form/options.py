@@ -124,7 +124,7 @@ OPTIONS = (
         is_list=True,
     ),
     OptionField("timeout", "Timeout", "Seconds for one attempt, at most 120.", "10"),
-    OptionField("rate", "Rate", "Deliveries a second at most.", "5"),
+    OptionField("rate", "Rate", "Requests a second at most, from each worker.", "5"),
     OptionField("concurrency", "Concurrency", "Requests at the same time.", "8", is_whole=True),
     OptionField(
         "breaker",
