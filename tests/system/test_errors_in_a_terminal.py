@@ -196,7 +196,7 @@ def test_the_daemons_settings_count_and_not_the_shells(tocsin):
     assert doctor.ended() == exits.FAILED, "doctor fails because there is no backup"
     said = 'the daemon runs with allow_networks = ["127.0.0.0/8"], and this shell has []'
     assert said in doctor.seen
-    assert re.search(r"good +callbacks +1 hosts of 1 hooks", doctor.seen)
+    assert re.search(r"good +callbacks +looked up 1 host of 1 hook", doctor.seen)
     assert "disable" not in doctor.seen
     daemon.type(INTERRUPT)
     assert daemon.ended() == exits.DONE

@@ -63,7 +63,7 @@ class DataTrigger:
 
     @property
     def words(self) -> str:
-        return "at the moment"
+        return "when needed"
 
     def due(self, db: Connection, row: Row | None) -> int | None:
         return self.next_due(db)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from hub.cli.operate.diagnosis import Finding, good, warning
 from hub.cli.service.configuration import Settings
+from hub.ui import formatting
 from store import Store
 from store.monitoring import diagnosis
 from worker.http.addresses import Refused
@@ -31,7 +32,8 @@ def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
     if len(problems) > TOLD:
         yield warning(about, f"and {len(problems) - TOLD} more of that kind", "tocsin hook list")
     if not problems:
-        yield good(about, f"{asked} hosts of {len(found)} hooks were looked up")
+        hosts = formatting.pluralize(asked, "host")
+        yield good(about, f"looked up {hosts} of {formatting.pluralize(len(found), 'hook')}")
 
 
 async def _looked_up(guard: Guard, found: list[tuple[int, str]]) -> tuple[list[str], int]:

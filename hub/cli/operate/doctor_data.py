@@ -103,7 +103,7 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
     about = "deliveries"
     found = store.look(stats.collect)
     runs = bool(found.workers) if database is None else open_files.is_worker_running(database)
-    waiting = f"{found.due} due, {found.later} for later, {found.held} in hand"
+    waiting = f"{found.due} due, {found.later} for later, {found.held} held by workers"
     silent = [lease["holder"] for lease in found.leases if lease not in found.workers]
     if not runs and (found.due or found.held):
         yield warning(about, f"no worker runs; {waiting}", "start tocsin")

@@ -192,7 +192,7 @@ def _head(found: dict[str, Any]) -> Text:
     head.append(f"{formatting.number(figured.due)} due", style="bold red" if late else "not bold")
     oldest = f", the oldest for {formatting.duration(figured.age)}" if figured.due else ""
     rest = f"{oldest}; {formatting.number(figured.later)} later"
-    rest += f", {formatting.number(figured.held)} in hand"
+    rest += f", {formatting.number(figured.held)} held by workers"
     head.append(rest, style="not bold")
     return head
 

@@ -141,7 +141,7 @@ def _rest(db: Connection) -> None:
     for number in range(30):
         replay_runs.create(db, ReplaySelection(repo_id=1 + number % 10), f"user-{number // 10}")
     jobs.save_schedules(
-        db, [JobSchedule(f"job-{number}", "at the moment", None) for number in range(8)]
+        db, [JobSchedule(f"job-{number}", "when needed", None) for number in range(8)]
     )
     owner = accounts.by_login(db, "ada")
     assert owner is not None

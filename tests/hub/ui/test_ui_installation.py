@@ -85,7 +85,7 @@ async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClo
     async with open_dashboard(store, store.do(operator)) as browser:
         assert "No worker has run yet" in text_of(await browser.page("/ui/jobs"))
         store.do(jobs.save_schedules, [JobSchedule("prune", "*/10 * * * *", now + HOUR)])
-        store.do(jobs.save_schedules, [JobSchedule("expire", "at the moment", None)])
+        store.do(jobs.save_schedules, [JobSchedule("expire", "when needed", None)])
         said = text_of(await browser.page("/ui/jobs"))
         assert (
             "prune Deletes data whose retention has ended. */10 * * * * – – not yet run in 1 h"

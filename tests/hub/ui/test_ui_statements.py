@@ -89,7 +89,7 @@ def fill(db: Connection, owner_id: int, first: int, many: int) -> None:
         interaction_limits.limit_repository(db, repo, "existing_users", db.now + DAY)
         imports.start(db, repo["id"], owner_id, "https://git.example/it.git", vcs="git")
         replay_runs.create(db, ReplaySelection(repo_id=repo["id"]), f"user-{at}")
-        jobs.save_schedules(db, [JobSchedule(f"job-{at}", "at the moment", None)])
+        jobs.save_schedules(db, [JobSchedule(f"job-{at}", "when needed", None)])
         audit_log.add(db, AuditEntry(Actor("ada", "token"), "repos/update", "/repos/a/b", "200"))
         enterprise = using(db, f"slug-{at}").enterprise
         begun = reports.begin(db, reports.OF_A_DAY, enterprise["id"], 20_700, 20_700, 1)

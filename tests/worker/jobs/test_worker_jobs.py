@@ -82,7 +82,7 @@ async def test_each_job_is_in_the_table(harness: WorkerHarness) -> None:
     await until(lambda: len(harness.store.look(jobs.every)) == len(table))
     found = {row["name"]: row["schedule"] for row in harness.store.look(jobs.every)}
     assert found == table
-    assert {found[name] for name in ("deploy", "expire", "replay")} == {"at the moment"}
+    assert {found[name] for name in ("deploy", "expire", "replay")} == {"when needed"}
     assert found["prune"] == "*/10 * * * *"
 
 

@@ -86,7 +86,7 @@ def test_all_is_well(examine, well, url, run):
     assert {"settings", "permissions", "clock", "disk", "key", "deliveries", "callbacks"} <= set(
         found
     )
-    assert "1 hosts of 1 hooks" in found["callbacks"][0]["said"]
+    assert "1 host of 1 hook" in found["callbacks"][0]["said"]
     said = run("doctor").stdout
     assert "good     key " in said
     assert "->" not in said

@@ -33,7 +33,7 @@ def test_before_any_worker_was_there(listed, run, store: Store):
     prune = found["prune"]
     assert found["expire"] == {
         "name": "expire",
-        "schedule": "at the moment",
+        "schedule": "when needed",
         "last_run_at": None,
         "outcome": None,
         "seconds": None,
