@@ -10,7 +10,6 @@ from ui_world import World
 from hub.rest.resolve import PARAMETER
 from hub.ui.section import Action, SectionPage
 from hub.ui.site_sections import SECTIONS
-from store import Store
 from store.accounts import accounts, apps, tokens
 from store.apps import installations
 from store.audit import audit_search
@@ -38,11 +37,6 @@ PAGES = [
 ]
 LOOKING = ["read:repo_hook", "read:enterprise", "read:org", "read:user"]
 SCOPES: list[list[str]] = [[], ["read:org"], ["read:repo_hook"], ["public_repo", "user"], LOOKING]
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def token(world: World, *scopes: str, **given: Any) -> str:

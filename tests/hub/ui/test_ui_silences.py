@@ -1,13 +1,11 @@
 """Silences of a hook and of a host, and the icon that shows open problems."""
 
 import re
-from typing import Any
 
-import pytest
 from dashboard_client import Browser, open_dashboard, text_of
 from ui_world import World
 
-from store import Connection, Store
+from store import Connection
 from store.accounts import accounts, tokens
 from store.alerts import alerts, problems, trouble
 from store.alerts.alerts import NewAlert
@@ -16,11 +14,6 @@ from store.clock import MovableClock
 from store.hook_state import hook_pauses, hook_silences
 from store.hooks import hooks
 from store.hooks.hook_targets import organization
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def silenced(world: World) -> set[int]:

@@ -2,24 +2,18 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 from attempt_rows import add_attempts
 from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
-from store import Connection, Row, Store
+from store import Connection, Row
 from store.delivery import attempt_text, events
 from store.text_index.portions import WIDTH
 from worker.jobs.index_texts import index_texts
 
 PLAIN = (b'{"text": "nothing of interest"}', "thanks")
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,13 @@
 """The catalog of events: their meaning, their frequency, and their subscribers."""
 
 import re
-from typing import Any
 
 import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
 from hub.ui.catalog.meanings import PLATFORM, meaning
-from store import Connection, Store
+from store import Connection
 from store.accounts import accounts, apps
 from store.apps import app_hooks, installations
 from store.delivery import event_counts
@@ -16,11 +15,6 @@ from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.hooks.hook_targets import EVERYWHERE, SYSTEM, organization
 from store.repositories import repositories
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def test_every_event_has_a_meaning() -> None:

@@ -3,17 +3,10 @@
 import re
 from typing import Any
 
-import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
 from hub.ui.comparison.attempts import MOST_LINES, compare
-from store import Store
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def attempt(**given: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dashboard_client import Browser, open_dashboard, text_of
 from ui_trials import Trials
 from ui_world import World
 
-from store import Row, Store
+from store import Row
 from store.hooks import hooks, option_secrets
 
 URL = "https://receiver.example/in"
@@ -22,11 +22,6 @@ TOKENS = {
     "oauth2_private_key": "",
 }
 REPEATED = "the form does not repeat them"
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def headers(**given: str) -> dict[str, list[str]]:

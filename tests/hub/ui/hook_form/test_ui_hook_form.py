@@ -13,7 +13,7 @@ from ui_trials import Trials
 from ui_world import SECRET, World
 from waiting import until
 
-from store import Row, Store
+from store import Row
 from store.audit import audit_log
 from store.clock import MovableClock
 from store.hook_state import hook_pauses
@@ -30,11 +30,6 @@ NEW = {
     "events": "issues",
     "secret": "none",
 }
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def of_url(world: World, url: str) -> Row:

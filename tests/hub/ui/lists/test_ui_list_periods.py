@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from dashboard_client import Browser, next_page, open_dashboard, text_of
@@ -10,7 +9,7 @@ from ui_world import World
 from usage_world import using
 
 from hub.ui.lists import newest
-from store import Connection, Store
+from store import Connection
 from store.assistant import reports
 from store.audit import audit_log
 from store.audit.audit_log import Actor, AuditEntry
@@ -21,11 +20,6 @@ from store.mail import outbox
 
 ON = {"mail_host": "127.0.0.1", "mail_from": "tocsin@hooks.example"}
 YESTERDAY = "2026-11-20T08:00"
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def names(page: str) -> list[str]:

@@ -1,22 +1,15 @@
 """Lists in the order of a column, the number of their matches, and saved views."""
 
 import re
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 from dashboard_client import next_page, open_dashboard, text_of
 from ui_world import World, hook
 
-from store import Store
 from store.clock import HOUR, SECOND, MovableClock
 from store.delivery.listing import attempt_list
 from store.hooks import hooks
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def guids(page: str) -> list[str]:

@@ -16,16 +16,11 @@ from ui_world import BODY, HEAD, SECRET, World
 
 from hub.ui import stream, stream_places
 from hub.ui.datetime_fields import field_of
-from store import Connection, Store
+from store import Connection
 from store.clock import HOUR, MINUTE, SECOND, MovableClock
 from store.delivery import attempt_feed, hook_removal
 from store.errors import Unavailable
 from store.hooks import hook_links, hooks
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def guids(page: str) -> list[str]:

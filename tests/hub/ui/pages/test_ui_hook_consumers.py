@@ -1,19 +1,11 @@
 """The consumers of a pull hook on the dashboard."""
 
-from typing import Any
-
-import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World, hook
 
-from store import Connection, Store
+from store import Connection
 from store.delivery import outbox
 from store.pull import consumers
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def _pull_hook(db: Connection, world: World) -> int:

@@ -2,21 +2,15 @@
 
 from typing import Any
 
-import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World, hook, outcome
 
-from store import Connection, Store
+from store import Connection
 from store.clock import HOUR
 from store.delivery import deliveries, leases, outbox
 from store.delivery.outcomes import attempt_outcomes
 from store.ordering import operations
 from store.ordering.delivery_states import DEAD
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def blocked(db: Connection, world: World) -> dict[str, Any]:

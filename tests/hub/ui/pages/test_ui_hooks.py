@@ -10,7 +10,6 @@ from dashboard_client import Browser, next_page, open_dashboard, text_of
 from markupsafe import escape
 from ui_world import SECRET, World, hook
 
-from store import Store
 from store.accounts import tokens
 from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
@@ -18,11 +17,6 @@ from store.delivery import events, filtering, hook_removal
 from store.delivery.incoming import IncomingEvent
 from store.hook_state import hook_pauses, hook_silences
 from store.hooks import hook_links, hook_secrets, hooks
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 class TestWhoSeesWhich:

@@ -17,16 +17,11 @@ from hub.ui import dashboard, stream
 from hub.ui.charts.over_time import Series, curves, nice, stacked
 from hub.ui.charts.waterfall import waterfall
 from hub.ui.pages import overview
-from store import Connection, Row, Store
+from store import Connection, Row
 from store.clock import HOUR, MovableClock
 from store.database.sqlite.connections import SqliteSession
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 @pytest.fixture(autouse=True)

@@ -8,18 +8,12 @@ from dashboard_client import next_page, open_dashboard, text_of
 from ui_world import World, hook
 
 from hub.ui.pages import problems as problems_page
-from store import Store
 from store.alerts import alerts, problems, trouble
 from store.alerts.alerts import NewAlert
 from store.alerts.rules import BACKLOG_HIGH, KEY_BLOCKED
 from store.clock import MovableClock
 from store.hook_state import hook_pauses
 from store.hooks import hooks
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def found(world: World) -> list[tuple[Any, ...]]:

@@ -9,14 +9,8 @@ from dashboard_client import open_dashboard, text_of
 from ui_trials import Trials
 from ui_world import SECRET, World
 
-from store import Store
 from store.delivery import deliveries, delivery_queries, hook_removal
 from store.hooks import hooks, signing_keys
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 def redelivered(world: World) -> list[tuple[Any, ...]]:

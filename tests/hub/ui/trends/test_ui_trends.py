@@ -1,19 +1,12 @@
 """Trends of a hook and of a host: success, latency and status codes over time."""
 
 import re
-from typing import Any
 
 import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World, hook
 
-from store import Store
 from store.clock import MovableClock
-
-
-@pytest.fixture
-def world(store: Store, seed: Any) -> World:
-    return World(store, seed)
 
 
 async def test_a_hook_s_trends_cover_the_chosen_period(world: World, clock: MovableClock) -> None:
