@@ -43,14 +43,6 @@ hooks:
 """.replace("VALUE", tokens.new_value("personal"))
 
 
-@pytest.fixture
-def load(run):
-    def call(document: str, *args: str, code: int = 0):
-        return run("load", "-", *args, code=code, stdin=document)
-
-    return call
-
-
 def outcomes(result) -> dict[str, str]:
     return {each["name"]: each["outcome"] for each in json.loads(result.stdout)["changes"]}
 

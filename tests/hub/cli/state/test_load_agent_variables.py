@@ -1,6 +1,5 @@
 """State documents: the variables of organizations' agents."""
 
-import json
 from typing import Any
 
 import pytest
@@ -22,14 +21,6 @@ DOCUMENT: dict[str, Any] = {
     "repositories": [{"name": "tower/bells"}],
     "agent_variables": [VARIABLE],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def kept(store: Store) -> tuple[Row, set[int]]:

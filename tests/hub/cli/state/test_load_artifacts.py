@@ -1,6 +1,5 @@
 """State documents: artifacts."""
 
-import json
 from typing import Any
 
 import pytest
@@ -34,14 +33,6 @@ DOCUMENT: dict[str, Any] = {
     "deployment_records": [DEPLOYMENT],
     "storage_records": [STORAGE],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def kept(store: Store) -> Row:

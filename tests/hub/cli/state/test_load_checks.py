@@ -1,6 +1,5 @@
 """Check runs in state documents."""
 
-import json
 from copy import deepcopy
 from typing import Any
 
@@ -9,8 +8,6 @@ import pytest
 from store import Store
 from store.checks import check_annotations, check_runs, check_suites
 from store.repositories import repositories
-
-pytestmark = pytest.mark.usefixtures("url")
 
 SHA = "ce587453ced02b1526dfb4cb910479d431683101"
 LINE = {
@@ -48,14 +45,6 @@ DOCUMENT: dict[str, Any] = {
         {"repository": "ada/engine", "commit": SHA, "app": "CI", "name": "test"},
     ],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def run_of(store: Store, name: str):

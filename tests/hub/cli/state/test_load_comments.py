@@ -1,6 +1,5 @@
 """State documents: commit comments, and how authors relate to repositories."""
 
-import json
 from typing import Any
 
 import pytest
@@ -25,14 +24,6 @@ DOCUMENT: dict[str, Any] = {
     "repositories": [{"name": "ada/engine"}],
     "commit_comments": [COMMENT],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def kept(store: Store) -> Row:

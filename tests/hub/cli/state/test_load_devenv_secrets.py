@@ -1,6 +1,5 @@
 """State documents: devenv secrets."""
 
-import json
 from typing import Any
 
 import pytest
@@ -15,14 +14,6 @@ DOCUMENT: dict[str, Any] = {
     "repositories": [{"name": "ada/engine"}],
     "devenv_secrets": [SECRET],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def kept(store: Store) -> bytes:

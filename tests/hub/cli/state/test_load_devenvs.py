@@ -1,6 +1,5 @@
 """State documents: development environments and their machines."""
 
-import json
 from typing import Any
 
 import pytest
@@ -39,14 +38,6 @@ DOCUMENT: dict[str, Any] = {
     ],
     "devenvs": [DEVENV],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def test_devenvs_are_made_once(load, store: Store):

@@ -9,8 +9,6 @@ from assertions import bodies
 from store import Row, Store
 from store.apps import installations
 
-pytestmark = pytest.mark.usefixtures("url")
-
 APP: dict[str, Any] = {
     "name": "Mill",
     "owner": "ada",

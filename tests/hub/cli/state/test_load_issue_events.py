@@ -1,6 +1,5 @@
 """State documents: the events of issues, and the comments on them."""
 
-import json
 from typing import Any
 
 import pytest
@@ -19,14 +18,6 @@ DOCUMENT: dict[str, Any] = {
     "issue_events": [EVENT],
     "issue_comments": [COMMENT],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def kinds(store: Store) -> list[str]:

@@ -1,6 +1,5 @@
 """State documents: issue fields and their values."""
 
-import json
 from typing import Any
 
 import pytest
@@ -26,14 +25,6 @@ DOCUMENT: dict[str, Any] = {
     "issue_fields": [FIELD],
     "issue_field_values": [VALUE],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def values(store: Store) -> dict[str, Any]:

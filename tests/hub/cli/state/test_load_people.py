@@ -1,6 +1,5 @@
 """State documents: email addresses, watchers, stars and license files."""
 
-import json
 from typing import Any
 
 import pytest
@@ -10,8 +9,6 @@ from store.accounts import accounts, emails
 from store.clock import iso
 from store.enterprises import enterprise_teams, enterprises
 from store.repositories import interaction_limits, license_catalog, licenses, repositories, watching
-
-pytestmark = pytest.mark.usefixtures("url")
 
 DOCUMENT: dict[str, Any] = {
     "users": [
@@ -27,14 +24,6 @@ DOCUMENT: dict[str, Any] = {
         }
     ],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def addresses(store: Store, login: str) -> list[tuple[str, int, int, str | None]]:

@@ -1,6 +1,5 @@
 """Rule suites in state documents."""
 
-import json
 from copy import deepcopy
 from typing import Any
 
@@ -8,8 +7,6 @@ import pytest
 
 from store import Store
 from store.repositories import repositories, rule_suites
-
-pytestmark = pytest.mark.usefixtures("url")
 
 DOCUMENT: dict[str, Any] = {
     "users": [{"login": "ada"}],
@@ -34,14 +31,6 @@ DOCUMENT: dict[str, Any] = {
         }
     ],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def changed(**fields: Any) -> dict[str, Any]:

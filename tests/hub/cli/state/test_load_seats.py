@@ -10,8 +10,6 @@ from store.accounts import accounts
 from store.assistant import assistant_seats, seat_rows
 from worker.jobs import expire
 
-pytestmark = pytest.mark.usefixtures("url")
-
 PEOPLE: dict[str, Any] = {
     "users": [{"login": "ada"}, {"login": "bob"}, {"login": "eve"}],
     "organizations": [{"login": "tower", "members": {"ada": "admin", "bob": "member"}}],

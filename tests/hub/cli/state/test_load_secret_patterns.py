@@ -1,6 +1,5 @@
 """State documents: patterns of secrets."""
 
-import json
 from typing import Any
 
 import pytest
@@ -26,14 +25,6 @@ DOCUMENT: dict[str, Any] = {
         {"enterprise": "skyline", "token_type": "NPM_ACCESS_TOKEN", "setting": "enabled"}
     ],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def kept(store: Store, token_type: str = "cp_1") -> Row:

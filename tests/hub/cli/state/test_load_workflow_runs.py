@@ -1,6 +1,5 @@
 """Workflow runs and concurrency groups in state documents."""
 
-import json
 from copy import deepcopy
 from typing import Any
 
@@ -9,8 +8,6 @@ import pytest
 from store import Store
 from store.repositories import repositories
 from store.workflows import concurrency, workflow_runs
-
-pytestmark = pytest.mark.usefixtures("url")
 
 DOCUMENT: dict[str, Any] = {
     "users": [{"login": "ada"}],
@@ -42,14 +39,6 @@ DOCUMENT: dict[str, Any] = {
         },
     ],
 }
-
-
-@pytest.fixture
-def load(run):
-    def call(document: dict[str, Any], code: int = 0):
-        return run("load", "-", code=code, stdin=json.dumps(document))
-
-    return call
 
 
 def queue(store: Store, name: str) -> list[tuple[int, int | None, int]]:

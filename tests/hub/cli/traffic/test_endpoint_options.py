@@ -9,8 +9,6 @@ from certificates import Authority
 from store import Store
 from store.hooks import hooks, option_secrets
 
-pytestmark = pytest.mark.usefixtures("url")
-
 URL = "https://198.41.0.4/hook"
 
 

@@ -9,8 +9,6 @@ from store import Store
 from store.delivery import events
 from store.delivery.incoming import IncomingEvent
 
-pytestmark = pytest.mark.usefixtures("url")
-
 
 def shown(run, event_id: int):
     return json.loads(run("event", "show", event_id, "--json").stdout)

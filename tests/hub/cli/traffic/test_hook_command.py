@@ -9,8 +9,6 @@ from store.delivery import attempt_feed, delivery_queries, events
 from store.hooks import hook_options, hooks
 from store.pull import consumers
 
-pytestmark = pytest.mark.usefixtures("url")
-
 URL = "https://198.41.0.4/hook"
 """A public address, for which no name has to be looked up."""
 

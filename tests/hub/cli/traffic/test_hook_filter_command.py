@@ -2,12 +2,8 @@
 
 import json
 
-import pytest
-
 from store import Store
 from store.hooks import hooks
-
-pytestmark = pytest.mark.usefixtures("url")
 
 TAGS = json.dumps({"payload": {"ref": {"$startsWith": "refs/tags/"}}})
 

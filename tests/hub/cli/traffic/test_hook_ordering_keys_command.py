@@ -2,16 +2,12 @@
 
 import json
 
-import pytest
-
 from store import Connection, Store
 from store.delivery import deliveries, leases, outbox
 from store.delivery.outcomes import attempt_outcomes
 from store.delivery.outcomes.outcome import Outcome
 from store.hooks import hooks
 from store.ordering.delivery_states import DEAD
-
-pytestmark = pytest.mark.usefixtures("url")
 
 
 def block(db: Connection, hook_id: int) -> None:

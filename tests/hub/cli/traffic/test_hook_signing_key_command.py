@@ -2,13 +2,9 @@
 
 import json
 
-import pytest
-
 from store import Store
 from store.crypto import ed25519
 from store.hooks import signing_keys
-
-pytestmark = pytest.mark.usefixtures("url")
 
 KEY = ed25519.write_private(bytes(range(32)))
 PUBLIC = "whpk_A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="

@@ -1,14 +1,10 @@
 """`tocsin websub`: subscriptions are listed and ended."""
 
-import pytest
-
 from store.accounts import accounts
 from store.delivery.websub import websub
 from store.delivery.websub import websub_requests as requests
 from store.delivery.websub.websub_topics import Topic
 from store.repositories import repositories
-
-pytestmark = pytest.mark.usefixtures("url")
 
 
 def _followed(db):
