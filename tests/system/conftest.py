@@ -8,11 +8,6 @@ from daemon import Site
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def site(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Site]:
     site = Site(tmp_path / "data")
     yield site

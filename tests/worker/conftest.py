@@ -10,11 +10,6 @@ from worker_harness import WorkerHarness
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def harness(anyio_backend: str, url: str, tmp_path: Path) -> AsyncIterator[WorkerHarness]:
     """A harness that stops its worker after the test and checks that no delivery is leased."""
     harness = WorkerHarness(tmp_path, url=url)

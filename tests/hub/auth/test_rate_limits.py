@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error
-from engines import ENGINES, engine_url
 from waiting import PATIENCE, until
 
 from hub.app import create_app
@@ -231,12 +230,6 @@ async def test_requests_are_at_work_until_they_are_answered(
         both = [single.post(f"{HOOKS}/9/pings"), single.post(HOOKS, json={})]
         statuses = [one.status_code for one in await asyncio.gather(*both)]
         assert sorted(statuses) in ([403, 404], [403, 422], [404, 422])
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with engine_url(request.param) as found:
-        yield found
 
 
 @pytest.fixture

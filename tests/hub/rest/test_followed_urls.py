@@ -65,11 +65,6 @@ EMPTY = {
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     store = open_store("sqlite", data_dir=tmp_path)
     made = make(store)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from engines import ENGINES, engine_url
 from store_world import World
 
 from store import Connection, Row
@@ -11,13 +10,6 @@ from store.accounts import accounts, app_list, app_tokens, apps, grants, tokens
 from store.clock import SECOND
 from store.errors import Conflict, Invalid
 from store.registry import app_removal
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest):
-    with engine_url(request.param) as url:
-        yield url
-
 
 UNCHANGED: dict[str, Any] = {
     "url": "https://lab.example/",

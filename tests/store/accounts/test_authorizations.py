@@ -4,7 +4,6 @@ import hashlib
 from typing import Any
 
 import pytest
-from engines import ENGINES, engine_url
 from store_world import World
 
 from store import Row
@@ -12,12 +11,6 @@ from store.accounts import accounts, app_tokens, apps, authorizations, grants, s
 from store.clock import SECOND
 from store.errors import Invalid, Missing
 from store.repositories import repositories
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest):
-    with engine_url(request.param) as url:
-        yield url
 
 
 @pytest.fixture

@@ -1,20 +1,11 @@
 """Email addresses of accounts: their owner, the primary address, and removal."""
 
-from collections.abc import Iterator
-
 import pytest
-from engines import ENGINES, engine_url
 
 from store import Row, Store
 from store.accounts import accounts, emails
 from store.clock import MovableClock
 from store.errors import Invalid, Missing
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with engine_url(request.param) as url:
-        yield url
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 """Two hubs that change one user's tokens at the same time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engines import engine_url
+from engines import served
 from racing import overlap
 from store_world import World
 
@@ -12,13 +12,9 @@ from store import Connection, Row, Store
 from store.accounts import app_tokens, apps, authorizations, grants, tokens
 from store.errors import Missing
 
+pytestmark = served("SQLite has one writer at a time")
+
 Opened = Callable[[], Store]
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with engine_url("postgres") as named:
-        yield named
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
-from engines import ENGINES, engine_url
 from store_world import World
 
 from store.accounts import accounts, totp
@@ -15,12 +14,6 @@ from store.errors import Invalid
 
 RFC_KEY = b"12345678901234567890"
 SECRET = base64.b32encode(RFC_KEY).decode()
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest):
-    with engine_url(request.param) as url:
-        yield url
 
 
 def set_up(world: World, secret: str | None = SECRET) -> str:

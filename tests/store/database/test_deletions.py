@@ -1,11 +1,10 @@
 """A row that two hubs delete, or that one deletes while the other changes it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from engines import ENGINES, engine_url
 from issue_world import Platform, issue
 from racing import overlap
 from store_world import World
@@ -21,12 +20,6 @@ from store.issues import comment_changes, commit_comments, issue_changes, issue_
 from store.repositories.markdown import RenderedText
 
 SHA = "6113728f27ae82c7b1a177c8d03f9e96e0adf246"
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with engine_url(request.param) as named:
-        yield named
 
 
 @dataclass

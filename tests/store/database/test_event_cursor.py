@@ -1,9 +1,8 @@
 """Pages of a hook's events, while other processes write events."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
-from engines import engine_url
+from engines import served
 from store_world import World
 
 from store import Connection, Store
@@ -12,12 +11,7 @@ from store.delivery import events
 from store.hooks import hooks
 from store.pull import event_cursor
 
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    """PostgreSQL only, because SQLite has one writer at a time."""
-    with engine_url("postgres") as named:
-        yield named
+pytestmark = served("SQLite has one writer at a time")
 
 
 def test_a_page_waits_for_an_earlier_event_however_long_its_transaction_takes(

@@ -1,9 +1,8 @@
 """Following attempts while several workers record them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
-from engines import engine_url
+from engines import served
 from store_world import World
 
 from store import Store
@@ -11,12 +10,7 @@ from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing.attempt_following import FeedPosition, advance
 from store.delivery.outcomes import attempt_outcomes
 
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    """PostgreSQL only, because SQLite has one writer at a time."""
-    with engine_url("postgres") as named:
-        yield named
+pytestmark = served("SQLite has one writer at a time")
 
 
 def test_an_attempt_that_appears_late_is_followed_once(

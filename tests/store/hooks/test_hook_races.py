@@ -1,9 +1,9 @@
 """Two hubs, or a hub and a worker, that change one hook at the same time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from engines import engine_url
+from engines import served
 from racing import overlap, transaction
 from store_world import World
 
@@ -19,13 +19,9 @@ from store.hook_state import hook_pauses
 from store.hooks import hooks, signing_keys
 from store.ordering.delivery_states import DEAD
 
+pytestmark = served("SQLite has one writer at a time")
+
 NEW = "https://receiver.example/new"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with engine_url("postgres") as named:
-        yield named
 
 
 def patch(hook: Row) -> Callable[[Connection], Row]:

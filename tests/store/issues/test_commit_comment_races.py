@@ -1,10 +1,10 @@
 """An operation and the projector change one commit comment at the same time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engines import engine_url
+from engines import served
 from issue_world import OCTO, SHA
 from racing import overlap
 from store_world import World
@@ -14,6 +14,8 @@ from store.issues import commit_comments
 from store.projection import projection_table
 from store.repositories.markdown import RenderedText
 
+pytestmark = served("SQLite has one writer at a time")
+
 REPORTED = {
     "id": 33548674,
     "user": OCTO,
@@ -21,12 +23,6 @@ REPORTED = {
     "created_at": "2019-05-15T15:20:39Z",
     "updated_at": "2019-05-15T15:20:39Z",
 }
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with engine_url("postgres") as named:
-        yield named
 
 
 def project(db: Connection, world: World, body: str) -> None:

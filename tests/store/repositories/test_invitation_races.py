@@ -1,10 +1,10 @@
 """Two hubs that change one invitation at the same time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engines import engine_url
+from engines import served
 from racing import overlap
 from store_world import World
 
@@ -13,13 +13,9 @@ from store.accounts import accounts
 from store.errors import Missing
 from store.repositories import invitations, membership_dump
 
+pytestmark = served("SQLite has one writer at a time")
+
 Work = Callable[[Connection], Any]
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with engine_url("postgres") as named:
-        yield named
 
 
 @pytest.fixture

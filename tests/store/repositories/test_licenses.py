@@ -2,12 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
 from importlib.resources import files
 
 import pychoosealicense
 import pytest
-from engines import ENGINES, engine_url
 from store_world import World
 
 from store.errors import Invalid
@@ -17,12 +15,6 @@ from store.repositories.licenses import LARGEST, LicenseFile, recognize
 
 # Licenses that the library does not recognize from their texts.
 UNRECOGNIZED = {"cecill-2.1", "cern-ohl-p-2.0"}
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with engine_url(request.param) as url:
-        yield url
 
 
 def text_of(key: str) -> str:

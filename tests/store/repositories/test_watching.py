@@ -1,10 +1,8 @@
 """Watchers of repositories, their notifications, and the lists of watched repositories."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engines import ENGINES, engine_url
 from racing import overlap
 from store_world import World
 
@@ -15,12 +13,6 @@ from store.registry import account_removal
 from store.repositories import repositories, watching
 
 NOBODY = RepositoryViewer(None)
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with engine_url(request.param) as url:
-        yield url
 
 
 @pytest.fixture

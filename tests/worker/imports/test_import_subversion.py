@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from engines import embedded
 from git_site import GitSite, git, git_site
 from import_place import Place
 from svn_repository import fill, has_git_svn
@@ -20,6 +21,8 @@ from waiting import wait_until
 
 from store import Store
 from worker.imports.git import CommandFailed
+
+pytestmark = embedded("imports with svn do not depend on the database engine")
 
 PASSWORD = "open sesame"
 MODULES = Path(os.environ.get("TOCSIN_APACHE_MODULES", "/usr/lib/apache2/modules"))
@@ -94,12 +97,6 @@ def _listens(server: subprocess.Popen[bytes], root: Path, port: int) -> bool:
 
     wait_until(lambda: server.poll() is not None or answers(), "Apache")
     return server.poll() is None
-
-
-@pytest.fixture(params=["sqlite"])
-def url(request: pytest.FixtureRequest) -> str:
-    """Only SQLite, because imports with svn do not depend on the database engine."""
-    return str(request.param)
 
 
 @real

@@ -1,21 +1,14 @@
 """One replay that a person starts twice at the same time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from engines import ENGINES, engine_url
 from racing import overlap
 from store_world import World
 
 from store import Connection, Row, Store
 from store.delivery.replays import replay_runs
 from store.delivery.replays.replay_selection import ReplaySelection
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with engine_url(request.param) as named:
-        yield named
 
 
 def start(db: Connection, who: str = "ada") -> Row:

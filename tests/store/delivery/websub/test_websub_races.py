@@ -1,9 +1,6 @@
 """A hub and a worker that change one subscription at the same time."""
 
-from collections.abc import Iterator
-
-import pytest
-from engines import engine_url
+from engines import served
 from racing import overlap
 from store_world import World
 from websub_followers import CALLBACK, follow_pushes
@@ -13,11 +10,7 @@ from store.delivery.outcomes import attempt_outcomes
 from store.delivery.websub import websub
 from store.ordering.delivery_states import DEAD, WAITING
 
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with engine_url("postgres") as named:
-        yield named
+pytestmark = served("SQLite has one writer at a time")
 
 
 def test_410_leaves_a_subscription_that_is_renewed_meanwhile(
