@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from bearer import Headers, bearer
 
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
@@ -12,7 +13,6 @@ from store.repositories import repositories
 AT = "/orgs/acme/artifacts"
 RECORD = f"{AT}/metadata/deployment-record"
 CLUSTER = f"{RECORD}/cluster/moon"
-Headers = dict[str, str]
 
 
 def digest(letter: str = "a") -> str:
@@ -40,7 +40,7 @@ class Acme:
         if "kind" not in what:
             what["scopes"] = scopes or ("repo",)
         value, _ = self.store.do(tokens.create, self.people[login], **what)
-        return {"Authorization": f"Bearer {value}"}
+        return bearer(value)
 
 
 def make(store: Store) -> Acme:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from app_tokens import app_key, signed_token
 from assertions import attempted
+from bearer import Headers, bearer
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from enterprises_world import TEAM, enterprise
 
@@ -78,7 +79,6 @@ COUNTS = {"spent", "failed_login", "refusal", "migration", "sqlite_sequence"}
 # Columns that are written a moment after a request, whatever its response.
 NOTED = {"authenticated_at"}
 DIGEST = f"sha256:{'a' * 64}"
-Headers = dict[str, str]
 State = dict[str, list[tuple[Any, ...]]]
 
 
@@ -253,10 +253,6 @@ class World:
         engine = self.store.engine
         assert isinstance(engine, SqliteEngine)
         return sqlite3.connect(engine.path, isolation_level=None)
-
-
-def bearer(value: str) -> Headers:
-    return {"Authorization": f"Bearer {value}"}
 
 
 def basic(user: str, password: str) -> Headers:

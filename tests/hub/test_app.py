@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error
+from bearer import bearer
 
 from hub.app import create_app
 from hub.ingest import hook_events
@@ -85,9 +86,8 @@ async def test_urls_without_a_base_url_name_the_bound_address(store: Store, seed
     async def judge(url: str) -> None: ...
 
     app = create_app(store, HubSettings(host="::1", port=80), judge)
-    headers = {"Authorization": f"Bearer {seed.token}"}
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://[::1]:80", headers=headers
+        transport=httpx.ASGITransport(app), base_url="http://[::1]:80", headers=bearer(seed.token)
     ) as client:
         body = {"config": {"url": "https://receiver.example/in"}}
         hook = (await client.post(HOOKS, json=body)).json()

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from bearer import bearer
 from engines import open_furnished
 from hub_client import judge
 
@@ -193,14 +194,13 @@ class TestToken:
 
     async def test_a_site_administrators(self, store: Store) -> None:
         value = store.do(site_admin)
-        headers = {"Authorization": f"Bearer {value}"}
-        assert await status(store, headers=headers, **OUT) == 200
+        assert await status(store, headers=bearer(value), **OUT) == 200
 
     @pytest.mark.parametrize("scopes", [[], ["read:org"], ["repo", "admin:org", "user"]])
     async def test_a_site_administrators_for_something_else(
         self, store: Store, scopes: list[str]
     ) -> None:
-        headers = {"Authorization": f"Bearer {store.do(site_admin, scopes=scopes)}"}
+        headers = bearer(store.do(site_admin, scopes=scopes))
         for path in ("/metrics", "/readyz?verbose", "/openapi.json"):
             given = {"api_reference": "admin", **OUT}
             assert await status(store, path, headers=headers, **given) == 403
@@ -210,24 +210,22 @@ class TestToken:
     @pytest.mark.parametrize("kind", ["fine_grained", "oauth", "app_user", "installation"])
     async def test_other_kinds_of_token_are_refused(self, store: Store, kind: str) -> None:
         value = store.do(lambda db: site_admin(db, kind=kind))
-        headers = {"Authorization": f"Bearer {value}"}
-        assert await status(store, headers=headers, **OUT) == 401
+        assert await status(store, headers=bearer(value), **OUT) == 401
 
     async def test_the_token_of_a_user_is_rejected(self, store: Store) -> None:
         value = store.do(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
         for given in (OUT, {}):
-            assert await status(store, headers={"Authorization": f"Bearer {value}"}, **given) == 401
+            assert await status(store, headers=bearer(value), **given) == 401
 
     async def test_guessing_is_ended(self, store: Store) -> None:
         given = {"failed_tokens": 3, "admin_token": OURS, **OUT}
         async with asked(store, **given) as client:
             seen = []
             for _ in range(5):
-                wrong = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
+                wrong = bearer(tokens.new_value("personal"))
                 seen.append((await client.get("/metrics", headers=wrong)).status_code)
             assert seen == [401, 401, 401, 403, 403]
-            good = {"Authorization": f"Bearer {OURS}"}
-            answer = await client.get("/metrics", headers=good)
+            answer = await client.get("/metrics", headers=bearer(OURS))
         assert 'tocsin_failed_logins_total{kind="admin"} 3.0' in answer.text
         assert 'tocsin_failed_logins_total{kind="blocked"} 2.0' in answer.text
 
@@ -280,7 +278,7 @@ class TestReference:
     @pytest.fixture
     def user(self, store: Store) -> dict[str, str]:
         value = store.do(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
-        return {"Authorization": f"Bearer {value}"}
+        return bearer(value)
 
     @pytest.mark.parametrize(
         ("setting", "expected"),
@@ -294,7 +292,7 @@ class TestReference:
         self, store: Store, user: dict[str, str], setting: str, expected: tuple[int, ...]
     ) -> None:
         given = {"api_reference": setting, "admin_token": OURS}
-        ours = {"Authorization": f"Bearer {OURS}"}
+        ours = bearer(OURS)
         async with asked(store, **given, **OUT) as outside, asked(store, **given) as local:
             for path in PATHS:
                 answers = [await outside.get(path, headers=one) for one in ({}, user, ours)]
@@ -306,7 +304,7 @@ class TestReference:
         assert await status(store, "/openapi.json", **OUT) == 401
 
     async def test_a_wrong_token_is_refused(self, store: Store) -> None:
-        wrong = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
+        wrong = bearer(tokens.new_value("personal"))
         assert await status(store, "/openapi.json", headers=wrong) == 401
 
     async def test_the_reference_moves_to_the_administrators_listener(self, store: Store) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
+from bearer import Headers, bearer
 from hub_client import open_client
 from issue_world import Platform
 from store_world import World
@@ -20,6 +21,18 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
     """A client without credentials. Its answers are checked against the contract."""
     async with open_client(store, settings) as opened:
         yield opened
+
+
+@pytest.fixture
+def octo(seed: Any) -> Headers:
+    """The headers with octo's token."""
+    return bearer(seed.token)
+
+
+@pytest.fixture
+def reader(seed: Any) -> Headers:
+    """The headers with the token of reader."""
+    return bearer(seed.reader_token)
 
 
 @pytest.fixture

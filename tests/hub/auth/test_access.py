@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error
+from bearer import bearer
 
 from hub.api.hooks import hook_deliveries, hooks
 from hub.http.error_headings import ERRORS_PAGE, operation_place
@@ -76,7 +77,7 @@ async def test_bad_credentials(anyone: httpx.AsyncClient, header: str) -> None:
 async def test_unknown_revoked_and_expired_tokens_are_refused(
     anyone: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
 ) -> None:
-    unknown = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
+    unknown = bearer(tokens.new_value("personal"))
     assert_error(await anyone.get(HOOKS, headers=unknown), 401, "Bad credentials")
     later = store.clock.now() + 60_000_000
     short = token(store, seed.octo["id"], scopes=["repo"], expires_at=later)
@@ -105,7 +106,7 @@ async def test_a_token_can_be_sent_as_a_password(
 async def test_a_hidden_repository_is_answered_like_a_missing_one(
     client: httpx.AsyncClient, seed: Any
 ) -> None:
-    header = {"Authorization": f"Bearer {seed.reader_token}"}
+    header = bearer(seed.reader_token)
     hidden = await everything(client, "octo/vault", headers=header)
     absent = await everything(client, "octo/nothing", headers=header)
     for one, other in zip(hidden, absent, strict=True):
@@ -121,7 +122,7 @@ def _without_id(answer: httpx.Response) -> dict[str, str]:
 
 
 async def test_readers_may_not_administer(client: httpx.AsyncClient, seed: Any) -> None:
-    header = {"Authorization": f"Bearer {seed.reader_token}"}
+    header = bearer(seed.reader_token)
     for answer in await everything(client, headers=header):
         assert_error(answer, 403, "Must have admin rights to Repository.")
 
@@ -258,7 +259,7 @@ async def test_access_by_roles(anyone: httpx.AsyncClient, store: Store, seed: An
 async def test_missing_rights_are_reported_before_other_errors(
     client: httpx.AsyncClient, seed: Any
 ) -> None:
-    header = {"Authorization": f"Bearer {seed.reader_token}"}
+    header = bearer(seed.reader_token)
     assert_error(await client.post(HOOKS, content=b"{", headers=header), 403)
     assert_error(await client.get(f"{HOOKS}/999", headers=header), 403)
     assert_error(await client.get(f"{HOOKS}/999"), 404, "Not Found")

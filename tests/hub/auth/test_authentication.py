@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error
+from bearer import bearer
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
@@ -258,13 +259,12 @@ async def test_failures_hold_across_hubs(
 
 
 async def test_too_many_wrong_tokens(anyone: httpx.AsyncClient, seed: Any) -> None:
-    unknown = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
+    unknown = bearer(tokens.new_value("personal"))
     for _ in range(3):
         assert_error(await anyone.get(HOOKS, headers=unknown), 401, "Bad credentials")
     assert_error(await anyone.get(HOOKS, headers=unknown), 403, TOO_MANY)
     # Tokens are too long to guess, so wrong tokens do not block a valid one from this address.
-    good = {"Authorization": f"Bearer {seed.token}"}
-    assert (await anyone.get(HOOKS, headers=good)).status_code == 200
+    assert (await anyone.get(HOOKS, headers=bearer(seed.token))).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -336,8 +336,7 @@ async def test_an_application_authenticates_by_its_secret(
         assert_error(await anyone.post(path, json=body, auth=right), 404, "Not Found")
     answer = await anyone.post("/applications/other/token", json=body, auth=right)
     assert_error(answer, 404, "Not Found")
-    header = {"Authorization": f"Bearer {seed.token}"}
-    assert_error(await anyone.post(path, json=body, headers=header), 403)
+    assert_error(await anyone.post(path, json=body, headers=bearer(seed.token)), 403)
 
 
 async def test_a_request_without_a_user_agent_is_refused(

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error
+from bearer import bearer
 from waiting import PATIENCE, until
 
 from hub.app import create_app
@@ -37,7 +38,7 @@ async def never(url: str) -> None:
 
 def client_of(store: Store, token: str | None, **settings: Any) -> httpx.AsyncClient:
     app = create_app(store, HubSettings(base_url=BASE, **settings), never)
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    headers = {} if token is None else bearer(token)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE, headers=headers)
 
 

@@ -8,6 +8,7 @@ import sys
 import threading
 
 import httpx
+from bearer import bearer
 from waiting import PATIENCE
 
 from store import Store
@@ -76,7 +77,7 @@ def prepare(store: Store) -> str:
 
 
 def subscribe_and_push(hub: str, receiver: str, token: str) -> None:
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = bearer(token)
     with httpx.Client(base_url=hub, headers=headers, trust_env=False, timeout=PATIENCE) as client:
         form = {
             "hub.mode": "subscribe",

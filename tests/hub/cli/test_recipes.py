@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from bearer import bearer
 from cli_process import SECRET, prepare, url_of
 from manual import MANUAL, block
 from waiting import PATIENCE, wait_until
@@ -66,13 +67,12 @@ def subscribe(hub: str, token: str, callback: str, secret: str = SECRET) -> None
         "hub.callback": callback,
         "hub.secret": secret,
     }
-    headers = {"Authorization": f"Bearer {token}"}
-    answer = post(f"{hub}/hub", data=form, headers=headers)
+    answer = post(f"{hub}/hub", data=form, headers=bearer(token))
     assert answer.status_code == 204, answer.text
 
 
 def push(hub: str, token: str) -> None:
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = bearer(token)
     url = f"{hub}/ada/bell/events/push"
     assert post(url, json=PUSH, headers=headers).is_success
 

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, bodies, waiting
+from bearer import bearer
 
 from store import Store
 from store.accounts import tokens
@@ -304,8 +305,7 @@ async def test_a_hidden_repository_is_answered_like_a_missing_one(
         reported = []
         for name in ("vault", "nothing"):
             data = form(mode=mode, topic=f"/octo/{name}/events/push", secret="new")
-            header = {"Authorization": f"Bearer {value}"}
-            answer = await client.post("/hub", data=data, headers=header)
+            answer = await client.post("/hub", data=data, headers=bearer(value))
             message = f'No repository found for hub.topic: "/octo/{name}/events/push"'
             content = assert_error(answer, 422, message)
             content["message"] = content["message"].replace(name, "?")

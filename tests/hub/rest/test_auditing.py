@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE
+from bearer import bearer
 from hub_client import open_client
 
 from hub.operations import OPERATIONS
@@ -70,7 +71,7 @@ async def test_a_hooks_life(client: httpx.AsyncClient, store: Store, seed: Any) 
 async def test_refused_requests_are_not_audited(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    reader = {"Authorization": f"Bearer {seed.reader_token}"}
+    reader = bearer(seed.reader_token)
     for answer in (
         await client.post(HOOKS, json={"config": CONFIG}, headers=reader),
         await client.post(HOOKS, json={"config": {}}),

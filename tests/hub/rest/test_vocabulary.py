@@ -7,6 +7,7 @@ import httpx
 import orjson
 import pytest
 from assertions import BASE, assert_error
+from bearer import bearer
 from valid_documents import assert_valid
 
 from hub.app import create_app
@@ -33,9 +34,8 @@ async def mapped(store: Store, seed: Any) -> AsyncIterator[httpx.AsyncClient]:
     async def judge(url: str) -> None: ...
 
     app = create_app(store, HubSettings(base_url=BASE, vocabulary=WORDS), judge)
-    headers = {"Authorization": f"Bearer {seed.token}"}
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url=BASE, headers=headers
+        transport=httpx.ASGITransport(app), base_url=BASE, headers=bearer(seed.token)
     ) as opened:
         yield opened
     await store.close()

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import orjson
 import pytest
+from bearer import bearer
 from hub_client import open_client
 
 from hub.settings import HubSettings
@@ -41,10 +42,6 @@ def accept(db: Connection, repo: Any, name: str, body: bytes, action: str | None
     repo_id = repo["id"]
     arrival = IncomingEvent(repo_id, f"{name} {action}", repo_id, name, body, action)
     events.accept(db, [arrival])
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
 
 
 def fine_grained(db: Connection, seed: Any, **permissions: str) -> str:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
+from bearer import bearer
 from websub_site import PUSH, Peer, Site, peer, site
 
 from hub.http.topic_patterns import ForeignTopics
@@ -225,8 +226,7 @@ async def test_private_topics_need_a_token_and_are_not_offered(hub: Site) -> Non
     await hub.push(path="secret/events/push")
     for path in ("secret/events/push", "secret/events"):
         assert (await hub.client.get(hub.topic(path))).status_code == 404
-        token = {"Authorization": f"Bearer {hub.token}"}
-        answer = await hub.client.get(hub.topic(path), headers=token)
+        answer = await hub.client.get(hub.topic(path), headers=bearer(hub.token))
         assert answer.status_code == 200
         assert "Link" not in answer.headers
         assert b"hub" not in answer.content
@@ -240,12 +240,11 @@ async def test_events_for_administrators_are_no_public_topic(hub: Site) -> None:
     path = "engine/events/secret_scanning_alert"
     await hub.push(path=path)
     assert (await hub.client.get(hub.topic(path))).status_code == 401
-    token = {"Authorization": f"Bearer {hub.token}"}
-    answer = await hub.client.get(hub.topic(path), headers=token)
+    answer = await hub.client.get(hub.topic(path), headers=bearer(hub.token))
     assert (answer.status_code, answer.content) == (200, PUSH)
     assert "Link" not in answer.headers
     weak, _ = hub.store.do(lambda db: tokens.create(db, 1, scopes=["user"]))
-    answer = await hub.client.get(hub.topic(path), headers={"Authorization": f"Bearer {weak}"})
+    answer = await hub.client.get(hub.topic(path), headers=bearer(weak))
     assert answer.status_code == 403
     assert (await hub.client.get(hub.topic("engine/events.json"))).json()["items"] == []
     assert (await hub.client.get(hub.topic("engine/events/nonsense"))).status_code == 404

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, bodies
+from bearer import bearer
 from hub_client import open_client
 
 from hub.settings import HubSettings
@@ -212,8 +213,7 @@ async def test_an_app_asks_for_itself(lab: httpx.AsyncClient, seed: Any, held: H
         assert_error(await lab.post(TOKEN, json=named(held.plain), auth=auth), 401)
     lab.auth = None
     for value in (seed.token, held.plain):
-        header = {"Authorization": f"Bearer {value}"}
-        assert_error(await lab.post(TOKEN, json=named(held.plain), headers=header), 403)
+        assert_error(await lab.post(TOKEN, json=named(held.plain), headers=bearer(value)), 403)
     assert_error(await lab.post(TOKEN, json=named(held.plain)), 401)
 
 
@@ -328,7 +328,7 @@ async def test_a_scoped_token_reaches_no_more(
     scoped = (await mill.post(SCOPED, json=body)).json()["token"]
     mill.auth = None
     for value, expected in ((held.narrow, (200, 200, 200)), (scoped, (200, 403, 404))):
-        header = {"Authorization": f"Bearer {value}"}
+        header = bearer(value)
         found = [
             (await mill.get(f"/repos/{name}/hooks", headers=header)).status_code
             for name in ("octo/vault", "octo/hello", "reader/lent")

@@ -6,11 +6,12 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, bodies, links
+from bearer import by
 from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Store
-from store.accounts import emails, tokens
+from store.accounts import emails
 
 EMAILS, VISIBILITY, PUBLIC = "/user/emails", "/user/email/visibility", "/user/public_emails"
 FIRST, SECOND, THIRD = "octo@tower.example", "o@tower.example", "third@tower.example"
@@ -19,15 +20,9 @@ FIRST, SECOND, THIRD = "octo@tower.example", "o@tower.example", "third@tower.exa
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client with a token of octo that may read and change octo's addresses."""
-    value, _ = store.do(tokens.create, seed.octo["id"], scopes=["user"])
-    headers = {"Authorization": f"Bearer {value}"}
+    headers = by(store, seed.octo, scopes=["user"])
     async with open_client(store, settings, headers=headers) as opened:
         yield opened
-
-
-def by(store: Store, account: Any, **given: Any) -> dict[str, str]:
-    value, _ = store.do(tokens.create, account["id"], **given)
-    return {"Authorization": f"Bearer {value}"}
 
 
 async def remove(hub: httpx.AsyncClient, body: Any) -> httpx.Response:

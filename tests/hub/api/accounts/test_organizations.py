@@ -5,18 +5,12 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
+from bearer import Headers, bearer, by
 from hub_client import anonymously
 
 from store import Row, Store
 from store.accounts import accounts, memberships, sso, tokens, totp
 from store.repositories import repositories
-
-Headers = dict[str, str]
-
-
-def token(store: Store, account: Row, **what: Any) -> Headers:
-    value, _ = store.do(lambda db: tokens.create(db, account["id"], **what))
-    return {"Authorization": f"Bearer {value}"}
 
 
 @pytest.fixture
@@ -37,7 +31,7 @@ def acme(store: Store, seed: Any) -> Row:
 
 @pytest.fixture
 def owner(store: Store, seed: Any) -> Headers:
-    return token(store, seed.octo, scopes=["admin:org"])
+    return by(store, seed.octo, scopes=["admin:org"])
 
 
 def logins(answer: httpx.Response) -> list[str]:
@@ -52,7 +46,10 @@ async def test_owners_see_more_of_an_organization(
     assert (public["name"], public["public_repos"]) == ("Acme", 0)
     assert "owned_private_repos" not in public
     assert (await client.get("/orgs/acme", headers=owner)).json()["owned_private_repos"] == 1
-    for headers in (token(store, seed.octo), token(store, seed.reader, scopes=["admin:org"])):
+    for headers in (
+        by(store, seed.octo),
+        by(store, seed.reader, scopes=["admin:org"]),
+    ):
         assert (await client.get("/orgs/acme", headers=headers)).json() == public
 
 
@@ -72,8 +69,8 @@ async def test_concealed_members_are_for_members(
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, owner: Headers
 ) -> None:
     assert logins(await client.get("/orgs/acme/members", headers=owner)) == ["octo", "bella"]
-    outsider = token(store, seed.reader, scopes=["read:org"])
-    for headers in (outsider, token(store, seed.octo)):
+    outsider = by(store, seed.reader, scopes=["read:org"])
+    for headers in (outsider, by(store, seed.octo)):
         assert logins(await client.get("/orgs/acme/members", headers=headers)) == ["bella"]
     assert logins(await anonymously(client, "/orgs/acme/members")) == ["bella"]
     assert logins(await client.get("/orgs/acme/public_members")) == ["bella"]
@@ -123,7 +120,7 @@ async def test_a_member_can_check_the_membership_of_others(
 async def test_others_are_sent_to_the_public_members(
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
 ) -> None:
-    headers = token(store, seed.reader, scopes=["read:org"])
+    headers = by(store, seed.reader, scopes=["read:org"])
     for login, status in (("bella", 204), ("octo", 404)):
         answer = await client.get(f"/orgs/acme/members/{login}", headers=headers)
         at = f"{BASE}/orgs/acme/public_members/{login}"
@@ -150,7 +147,7 @@ async def test_memberships_of_outsiders(
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, owner: Headers
 ) -> None:
     assert_error(await client.get("/orgs/acme/memberships/reader", headers=owner), 404)
-    headers = token(store, seed.reader, scopes=["read:org"])
+    headers = by(store, seed.reader, scopes=["read:org"])
     assert_error(await client.get("/orgs/acme/memberships/bella", headers=headers), 403)
     assert_error(await client.get("/user/memberships/orgs/acme", headers=headers), 404)
 
@@ -160,10 +157,10 @@ async def test_organizations_of_users(
 ) -> None:
     assert logins(await client.get("/users/bella/orgs")) == ["acme"]
     assert logins(await client.get("/users/octo/orgs")) == []
-    scoped = token(store, seed.octo, scopes=["read:org"])
+    scoped = by(store, seed.octo, scopes=["read:org"])
     assert logins(await client.get("/user/orgs", headers=scoped)) == ["acme"]
-    assert_error(await client.get("/user/orgs", headers=token(store, seed.octo)), 403)
-    fine = token(store, seed.octo, kind="fine_grained", permissions={"members": "read"})
+    assert_error(await client.get("/user/orgs", headers=by(store, seed.octo)), 403)
+    fine = by(store, seed.octo, kind="fine_grained", permissions={"members": "read"})
     assert logins(await client.get("/user/orgs", headers=fine)) == []
 
 
@@ -174,7 +171,7 @@ async def test_a_token_that_is_limited_to_an_account_knows_no_other_membership(
     held = {"kind": kind, "permissions": {"members": "read"}}
     one = "/user/memberships/orgs/acme"
     for target, wanted in ((acme["id"], ["acme"]), (seed.octo["id"], [])):
-        limited = token(store, seed.octo, target_id=target, **held)
+        limited = by(store, seed.octo, target_id=target, **held)
         assert own(await client.get("/user/memberships/orgs", headers=limited)) == wanted
         status = 200 if wanted else 404
         assert (await client.get(one, headers=limited)).status_code == status
@@ -185,7 +182,7 @@ async def test_single_sign_on_hides_the_user_s_own_membership(
 ) -> None:
     store.do(sso.enforce, acme["id"], True)
     value, row = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["read:org"]))
-    reads = {"Authorization": f"Bearer {value}"}
+    reads = bearer(value)
     for wanted, status in (([], 403), (["acme"], 200)):
         assert own(await client.get("/user/memberships/orgs", headers=reads)) == wanted
         assert logins(await client.get("/user/orgs", headers=reads)) == wanted

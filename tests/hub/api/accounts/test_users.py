@@ -5,16 +5,12 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error
+from bearer import by
 from hub_client import anonymously
 
-from store import Row, Store
-from store.accounts import emails, placeholder_accounts, tokens, totp
+from store import Store
+from store.accounts import emails, placeholder_accounts, totp
 from store.repositories import repositories
-
-
-def token(store: Store, account: Row, **what: Any) -> dict[str, str]:
-    value, _ = store.do(lambda db: tokens.create(db, account["id"], **what))
-    return {"Authorization": f"Bearer {value}"}
 
 
 async def test_a_user_is_found_by_login_and_by_id(client: httpx.AsyncClient, seed: Any) -> None:
@@ -59,10 +55,10 @@ async def test_private_fields_of_a_user_need_the_user_scope(
 ) -> None:
     store.do(repositories.grant, seed.vault["id"], seed.reader["id"], "read")
     store.do(lambda db: totp.set_up(db, seed.octo["id"], login="octo", issuer="tower"))
-    private = (await client.get("/user", headers=token(store, seed.octo, scopes=["user"]))).json()
+    private = (await client.get("/user", headers=by(store, seed.octo, scopes=["user"]))).json()
     assert private["two_factor_authentication"] is True
     assert (private["owned_private_repos"], private["collaborators"]) == (1, 1)
-    public = (await client.get("/user", headers=token(store, seed.octo))).json()
+    public = (await client.get("/user", headers=by(store, seed.octo))).json()
     assert "two_factor_authentication" not in public
     assert {name: private[name] for name in public} == {**public, "user_view_type": "private"}
 
@@ -71,7 +67,6 @@ async def test_oneself_needs_a_user_s_token(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     assert_error(await anonymously(client, "/user"), 401)
-    headers = token(store, seed.octo, kind="installation")
-    assert_error(await client.get("/user", headers=headers), 403)
-    fine = token(store, seed.octo, kind="fine_grained")
+    assert_error(await client.get("/user", headers=by(store, seed.octo, kind="installation")), 403)
+    fine = by(store, seed.octo, kind="fine_grained")
     assert (await client.get("/user", headers=fine)).json()["login"] == "octo"

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
+from bearer import Headers, bearer
 from hub_client import open_client
 
 from hub.api.agents.agent_variables import NO_COLLABORATOR, NO_PUSH
@@ -18,7 +19,6 @@ from store.clock import MovableClock
 from store.repositories import repositories
 
 AT = "/orgs/acme/agents/variables"
-Headers = dict[str, str]
 
 
 @dataclass
@@ -51,7 +51,7 @@ def _acme(db: Connection) -> Acme:
 
     def by(login: str, *scopes: str) -> Headers:
         value, _ = tokens.create(db, people[login], scopes=scopes)
-        return {"Authorization": f"Bearer {value}"}
+        return bearer(value)
 
     return Acme(
         org,
@@ -220,7 +220,7 @@ async def test_outside_collaborators_read_variables_and_change_them_with_push_ac
             if role is not None:
                 repositories.grant(db, acme.tools["id"], account["id"], role)
             value, _ = tokens.create(db, account["id"], scopes=("admin:org",))
-            return {"Authorization": f"Bearer {value}"}
+            return bearer(value)
 
         headers = store.do(outside)
         assert (await hub.get(AT, headers=headers)).status_code == read, role

@@ -18,6 +18,7 @@ from artifact_world import (
     records,
 )
 from assertions import assert_error, bodies, links
+from bearer import bearer
 from hub_client import open_client
 from long_texts import incompressible
 from statement_log import statements
@@ -267,7 +268,7 @@ async def test_an_installation_writes_records_of_its_organization(
         )  # fmt: skip
         made = installations.create(db, app, acme.org, repositories=repos)
         value, _ = installation_tokens.create(db, made, wanted={})
-        return {"Authorization": f"Bearer {value}"}
+        return bearer(value)
 
     everywhere = store.do(install, None)
     entry = deployment("db", github_repository="tools")

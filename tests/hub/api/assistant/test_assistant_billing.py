@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, bodies
+from bearer import bearer
 from hub_client import open_client
 from waiting import PATIENCE
 
@@ -55,8 +56,7 @@ def organization_id(db: Connection) -> int:
 
 @pytest.fixture
 async def client(store: Store, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    headers = {"Authorization": f"Bearer {store.do(_acme)}"}
-    async with open_client(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=bearer(store.do(_acme))) as opened:
         yield opened
 
 
@@ -268,8 +268,7 @@ async def test_a_seat_shows_the_last_authentication_of_its_holder(
 
     await give(client, "ann", "ben")
     assert await shown() is None
-    headers = {"Authorization": f"Bearer {store.do(token)}"}
-    assert (await client.get("/rate_limit", headers=headers)).status_code == 200
+    assert (await client.get("/rate_limit", headers=bearer(store.do(token)))).status_code == 200
     async with asyncio.timeout(PATIENCE):
         while await shown() is None:  # noqa: ASYNC110 - it is asked over HTTP
             await asyncio.sleep(0.01)

@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error
+from bearer import by
 from hub_client import open_client
 from usage_world import Using, using
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import tokens
 from store.assistant import report_files, reports, usage_days
 from store.assistant.reports import OF_A_DAY, OF_A_WINDOW, ReportPart
 from store.clock import MovableClock
@@ -59,8 +59,7 @@ def world(store: Store) -> Using:
 
 def headers(store: Store, user: Row, **given: Any) -> dict[str, str]:
     given = given or {"scopes": ["manage_billing:assistant"]}
-    value, _ = store.do(lambda db: tokens.create(db, user["id"], **given))
-    return {"Authorization": f"Bearer {value}"}
+    return by(store, user, **given)
 
 
 @pytest.fixture

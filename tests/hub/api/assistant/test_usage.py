@@ -7,6 +7,7 @@ import httpx
 import orjson
 import pytest
 from assertions import assert_error, signature
+from bearer import bearer
 from hub_client import open_client
 from statement_log import statements
 from usage_world import Using, using
@@ -49,8 +50,7 @@ def token(store: Store, user: Row, **given: Any) -> str:
 async def client(
     store: Store, world: Using, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
-    headers = {"Authorization": f"Bearer {token(store, world.ann)}"}
-    async with open_client(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=bearer(token(store, world.ann))) as opened:
         yield opened
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
+from bearer import Headers, by
 from statement_log import statements
 
 from store import Connection, Store
-from store.accounts import apps, tokens
+from store.accounts import apps
 from store.checks import check_runs, check_suites
 from store.hooks import hooks
 from store.issues import pulls
@@ -28,11 +29,6 @@ LINE: dict[str, Any] = {
     "start_line": 2,
     "end_line": 2,
 }
-Headers = dict[str, str]
-
-
-def by(value: str) -> Headers:
-    return {"Authorization": f"Bearer {value}"}
 
 
 def app_of(store: Store, seed: Any, name: str) -> Any:
@@ -57,18 +53,12 @@ def token(store: Store, seed: Any, app: str | None = None, **given: Any) -> Head
     given = {"kind": "installation", "permissions": {"checks": "write"}} | given
     if app is not None:
         given["app_id"] = app_of(store, seed, app)["id"]
-    value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], **given))
-    return by(value)
+    return by(store, seed.octo, **given)
 
 
 @pytest.fixture
 def mine(store: Store, seed: Any) -> Headers:
     return token(store, seed, "Super CI")
-
-
-@pytest.fixture
-def octo(seed: Any) -> Headers:
-    return by(seed.token)
 
 
 async def made(hub: httpx.AsyncClient, mine: Headers, **body: Any) -> dict[str, Any]:

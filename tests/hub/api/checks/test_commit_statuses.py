@@ -1,17 +1,14 @@
 """Commit statuses that the API created, and commit statuses that a platform reported."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
-from hub_client import open_client
+from bearer import by
 from issue_world import SHA, Platform
 
-from hub.settings import HubSettings
 from store import Store
-from store.accounts import tokens
 from store.checks import commit_statuses
 from store.clock import SECOND, iso
 from store.repositories import refs
@@ -22,29 +19,23 @@ LIST = f"{HELLO}/commits/{SHA}/statuses"
 COMBINED = f"{HELLO}/commits/{SHA}/status"
 
 
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client with a token of octo. Each response is checked against the contract."""
-    headers = {"Authorization": f"Bearer {seed.token}"}
-    async with open_client(store, settings, headers=headers) as opened:
-        yield opened
-
-
-async def made(hub: httpx.AsyncClient, state: str, **more: Any) -> Any:
-    answer = await hub.post(AT, json={"state": state, **more})
+async def made(client: httpx.AsyncClient, state: str, **more: Any) -> Any:
+    answer = await client.post(AT, json={"state": state, **more})
     assert answer.status_code == 201, answer.text
     return answer.json()
 
 
-async def test_a_commit_status_is_created(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_a_commit_status_is_created(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     store.do(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
     given = {"context": "ci/tone", "description": "In tune", "target_url": "https://ci.example/1"}
-    answer = await hub.post(f"{HELLO}/statuses/topic%2Fbell", json={"state": "success", **given})
+    answer = await client.post(f"{HELLO}/statuses/topic%2Fbell", json={"state": "success", **given})
     shown = answer.json()
     assert {name: shown[name] for name in given} == given
     assert (shown["state"], shown["creator"]["login"]) == ("success", "octo")
     assert answer.headers["Location"] == shown["url"] == f"{BASE}{AT}"
-    assert (await hub.get(f"{HELLO}/commits/topic/bell/statuses")).json() == [shown]
+    assert (await client.get(f"{HELLO}/commits/topic/bell/statuses")).json() == [shown]
     (payload,) = bodies(store, "status")
     assert {name: payload[name] for name in given} == given
     assert (payload["id"], payload["sha"], payload["name"]) == (shown["id"], SHA, "octo/hello")
@@ -57,15 +48,15 @@ async def test_a_commit_status_is_created(hub: httpx.AsyncClient, store: Store, 
 
 
 async def test_the_event_of_a_status_has_the_commit_as_it_was_pushed(
-    hub: httpx.AsyncClient, store: Store, platform: Platform
+    client: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
     person = {"name": "Octo", "email": "octo@bells.example", "username": "octo"}
     text = {"message": "Oil the bell", "timestamp": "2026-11-20T08:15:00Z"}
     head = {"id": SHA, "tree_id": "b" * 40, "author": person, "committer": person, **text}
     platform.report("push", None, ref="refs/heads/main", after=SHA, head_commit=head)
-    await made(hub, "success")
+    await made(client, "success")
     commit = bodies(store, "status")[-1]["commit"]
-    branch = (await hub.get(f"{HELLO}/branches/main")).json()
+    branch = (await client.get(f"{HELLO}/branches/main")).json()
     verification = commit["commit"].pop("verification")
     assert commit == branch["commit"]
     assert commit["commit"]["author"]["name"] == "Octo"
@@ -73,12 +64,12 @@ async def test_the_event_of_a_status_has_the_commit_as_it_was_pushed(
 
 
 async def test_the_event_of_a_status_names_ten_branches_at_most(
-    hub: httpx.AsyncClient, store: Store, seed: Any
+    client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     """A commit can be at thousands of branches, and each status would have them all."""
     names = [f"refs/heads/{number:02}" for number in range(12)]
     store.do(refs.replace, seed.hello["id"], dict.fromkeys([*names, "refs/tags/0"], SHA))
-    await made(hub, "success")
+    await made(client, "success")
     (payload,) = bodies(store, "status")
     assert [one["name"] for one in payload["branches"]] == [f"{number:02}" for number in range(10)]
     assert store.look(refs.branch_at, seed.hello["id"], SHA) == "00"
@@ -86,10 +77,10 @@ async def test_the_event_of_a_status_names_ten_branches_at_most(
 
 @pytest.mark.parametrize("few", [1, 2, 3, 100])
 async def test_the_newest_of_each_context_counts(
-    hub: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, few: int
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     monkeypatch.setattr(commit_statuses, "FEW", few)
-    nothing = (await hub.get(COMBINED)).json()
+    nothing = (await client.get(COMBINED)).json()
     assert (nothing["state"], nothing["total_count"], nothing["statuses"]) == ("pending", 0, [])
     for state, context, expected in (
         ("pending", "lint", "pending"),
@@ -99,20 +90,20 @@ async def test_the_newest_of_each_context_counts(
         ("success", "tone", "success"),
         ("pending", "default", "pending"),
     ):
-        await made(hub, state, context=context)
-        assert (await hub.get(COMBINED)).json()["state"] == expected, (state, context)
-    whole = (await hub.get(COMBINED)).json()
+        await made(client, state, context=context)
+        assert (await client.get(COMBINED)).json()["state"] == expected, (state, context)
+    whole = (await client.get(COMBINED)).json()
     assert (whole["total_count"], whole["sha"]) == (3, SHA)
     assert [one["context"] for one in whole["statuses"]] == ["default", "tone", "Lint"]
     assert "creator" not in whole["statuses"][0]
     assert whole["repository"]["full_name"] == "octo/hello"
-    assert len((await hub.get(LIST)).json()) == 6
-    first = await hub.get(f"{COMBINED}?per_page=2")
+    assert len((await client.get(LIST)).json()) == 6
+    first = await client.get(f"{COMBINED}?per_page=2")
     assert len(first.json()["statuses"]) == 2
     assert links(first)["last"].endswith("per_page=2&page=2")
 
 
-async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_statuses_of_a_platform(client: httpx.AsyncClient, platform: Platform) -> None:
     reported = {
         "id": 6805126730,
         "sha": SHA,
@@ -125,7 +116,7 @@ async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform
     }
     for _ in range(2):
         platform.report("status", None, **reported)
-    (shown,) = (await hub.get(LIST)).json()
+    (shown,) = (await client.get(LIST)).json()
     assert (shown["id"], shown["state"], shown["creator"]["login"]) == (
         6805126730,
         "failure",
@@ -133,43 +124,43 @@ async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform
     )
     assert shown["created_at"] == "2026-11-20T10:00:00Z"
     # The status that the API creates is newer than the platform's.
-    await made(hub, "success")
-    assert (await hub.get(COMBINED)).json()["state"] == "success"
+    await made(client, "success")
+    assert (await client.get(COMBINED)).json()["state"] == "success"
 
 
 async def test_a_platforms_status_from_the_future_hides_no_later_one(
-    hub: httpx.AsyncClient, platform: Platform
+    client: httpx.AsyncClient, platform: Platform
 ) -> None:
     later = iso(platform.world.now)
     for number, state, at in ((1, "success", "2099-01-01T00:00:00Z"), (2, "failure", later)):
         times = {"created_at": at, "updated_at": at}
         platform.report("status", None, id=number, sha=SHA, state=state, **times)
-    combined = (await hub.get(COMBINED)).json()
+    combined = (await client.get(COMBINED)).json()
     assert (combined["state"], combined["statuses"][0]["created_at"]) == ("failure", later)
-    assert {one["updated_at"] for one in (await hub.get(LIST)).json()} == {later}
-    await made(hub, "success")
-    assert (await hub.get(COMBINED)).json()["state"] == "success"
+    assert {one["updated_at"] for one in (await client.get(LIST)).json()} == {later}
+    await made(client, "success")
+    assert (await client.get(COMBINED)).json()["state"] == "success"
 
 
 async def test_statuses_of_a_fast_clock_keep_their_order_and_hide_no_later_one(
-    hub: httpx.AsyncClient, platform: Platform
+    client: httpx.AsyncClient, platform: Platform
 ) -> None:
     # They pass each other on their way.
     for number, state, seconds in ((2, "success", 61), (1, "pending", 60)):
         at = iso(platform.world.now + seconds * SECOND)
         platform.report("status", None, id=number, sha=SHA, state=state, created_at=at)
         platform.world.clock.advance(0.1)
-    assert (await hub.get(COMBINED)).json()["state"] == "success"
-    await made(hub, "failure")
-    assert (await hub.get(COMBINED)).json()["state"] == "failure"
+    assert (await client.get(COMBINED)).json()["state"] == "success"
+    await made(client, "failure")
+    assert (await client.get(COMBINED)).json()["state"] == "failure"
 
 
 @pytest.mark.parametrize("change", [{"id": "x"}, {"sha": "main"}, {"state": "good"}, {"id": None}])
 async def test_a_platforms_status_that_is_none(
-    hub: httpx.AsyncClient, platform: Platform, change: dict[str, Any]
+    client: httpx.AsyncClient, platform: Platform, change: dict[str, Any]
 ) -> None:
     platform.report("status", None, **{"id": 1, "sha": SHA, "state": "success"} | change)
-    assert (await hub.get(LIST)).json() == []
+    assert (await client.get(LIST)).json() == []
 
 
 @pytest.mark.parametrize(
@@ -182,33 +173,34 @@ async def test_a_platforms_status_that_is_none(
         {"state": "success", "description": "x" * 141},
     ],
 )
-async def test_a_wrong_status_is_refused(hub: httpx.AsyncClient, body: dict[str, Any]) -> None:
-    assert_error(await hub.post(AT, json=body), 422)
+async def test_a_wrong_status_is_refused(client: httpx.AsyncClient, body: dict[str, Any]) -> None:
+    assert_error(await client.post(AT, json=body), 422)
 
 
-async def test_statuses_of_an_unknown_commit_are_refused(hub: httpx.AsyncClient) -> None:
+async def test_statuses_of_an_unknown_commit_are_refused(client: httpx.AsyncClient) -> None:
     for at in ("main", "0123"):
-        answer = await hub.post(f"{HELLO}/statuses/{at}", json={"state": "success"})
+        answer = await client.post(f"{HELLO}/statuses/{at}", json={"state": "success"})
         assert_error(answer, 422, f"No commit found for SHA: {at}")
-        assert_error(await hub.get(f"{HELLO}/commits/{at}/status"), 422)
+        assert_error(await client.get(f"{HELLO}/commits/{at}/status"), 422)
 
 
 async def test_statuses_of_a_context_are_bounded(
-    hub: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+    client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_statuses, "MOST", 2)
     for _ in range(2):
-        await made(hub, "success")
-    assert_error(await hub.post(AT, json={"state": "success"}), 422)
-    await made(hub, "success", context="other")
+        await made(client, "success")
+    assert_error(await client.post(AT, json={"state": "success"}), 422)
+    await made(client, "success", context="other")
 
 
-async def test_a_scope_for_statuses_alone(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["repo:status"]))
-    headers = {"Authorization": f"Bearer {value}"}
+async def test_a_scope_for_statuses_alone(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    headers = by(store, seed.octo, scopes=["repo:status"])
     at = f"/repos/octo/vault/statuses/{SHA}"
-    answer = await hub.post(at, json={"state": "success"}, headers=headers)
+    answer = await client.post(at, json={"state": "success"}, headers=headers)
     assert answer.status_code == 201, answer.text
-    found = await hub.get(f"/repos/octo/vault/commits/{SHA}/status", headers=headers)
+    found = await client.get(f"/repos/octo/vault/commits/{SHA}/status", headers=headers)
     assert found.json()["total_count"] == 1
-    assert_error(await hub.get("/repos/octo/vault/issues", headers=headers), 404)
+    assert_error(await client.get("/repos/octo/vault/issues", headers=headers), 404)

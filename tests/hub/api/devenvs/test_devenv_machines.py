@@ -6,11 +6,12 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error
+from bearer import by
 from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Row, Store
-from store.accounts import accounts, sso, tokens
+from store.accounts import accounts, sso
 from store.devenvs import devenv_locations, devenv_machines, devenvs
 from store.devenvs.devenv_machines import GIB, Machine
 from store.devenvs.devenvs import EVERY_REF, Restriction
@@ -29,8 +30,7 @@ KNOWN = [
 
 
 def header(store: Store, account: Row, **what: Any) -> dict[str, str]:
-    value, _ = store.do(tokens.create, account["id"], **({"scopes": ["devenv"]} | what))
-    return {"Authorization": f"Bearer {value}"}
+    return by(store, account, **{"scopes": ["devenv"]} | what)
 
 
 @pytest.fixture

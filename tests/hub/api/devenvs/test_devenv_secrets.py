@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, bodies, by_id, links
+from bearer import bearer, by
 from hub_client import open_client
 from sealed_values import sealed
 
 from hub.settings import HubSettings
 from store import Row, Store
-from store.accounts import tokens
 from store.clock import MovableClock
 from store.devenvs import devenv_keys, devenv_secrets
 from store.devenvs.devenv_secrets import MOST, MOST_BYTES
@@ -21,15 +21,13 @@ from store.repositories import repositories
 
 AT = "/repos/octo/hello/devenvs/secrets"
 VAULT = "/repos/octo/vault/devenvs/secrets"
-Headers = dict[str, str]
 
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client with a token of octo, who administers octo/hello and octo/vault."""
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    headers = {"Authorization": f"Bearer {seed.token}"}
-    async with open_client(store, bounds, headers=headers) as opened:
+    async with open_client(store, bounds, headers=bearer(seed.token)) as opened:
         yield opened
 
 
@@ -236,7 +234,7 @@ async def test_secrets_need_a_role_in_the_repository(
     for role, reads, writes in RIGHTS_OF_ROLES:
         store.do(repositories.grant, seed.hello["id"], seed.reader["id"], role)
         body = sealed(await key_of(hub))
-        headers = {"Authorization": f"Bearer {seed.reader_token}"}
+        headers = bearer(seed.reader_token)
         for path in (AT, f"{AT}/public-key"):
             assert (await hub.get(path, headers=headers)).is_success == reads
         assert (await hub.put(f"{AT}/key", json=body, headers=headers)).is_success == writes
@@ -247,12 +245,6 @@ async def test_reading_takes_the_permission_to_write(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     for level, status in (("read", 403), ("write", 200)):
-        value, _ = store.do(
-            tokens.create,
-            seed.octo["id"],
-            kind="fine_grained",
-            permissions={"devenv_secrets": level},
-        )
-        headers = {"Authorization": f"Bearer {value}"}
+        headers = by(store, seed.octo, kind="fine_grained", permissions={"devenv_secrets": level})
         for path in (AT, f"{AT}/public-key"):
             assert (await hub.get(path, headers=headers)).status_code == status

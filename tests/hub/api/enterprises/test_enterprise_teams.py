@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
+from bearer import Headers, bearer
 from hub_client import open_client
 
 from hub.settings import HubSettings
@@ -16,7 +17,6 @@ from store.clock import MovableClock
 from store.enterprises import enterprises
 
 TEAMS = "/enterprises/globe/teams"
-Headers = dict[str, str]
 
 
 @dataclass
@@ -48,7 +48,7 @@ def _globe(db: Connection) -> Globe:
     enterprises.join(db, globe["id"], people["mia"], "member")
 
     def by(login: str, *scopes: str) -> Headers:
-        return {"Authorization": f"Bearer {tokens.create(db, people[login], scopes=scopes)[0]}"}
+        return bearer(tokens.create(db, people[login], scopes=scopes)[0])
 
     return Globe(
         by("olga", "admin:enterprise"),

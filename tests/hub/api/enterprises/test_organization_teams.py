@@ -5,10 +5,11 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error
+from bearer import Headers, by
 
 from hub.auth.organization_access import NOT_A_MEMBER
 from store import Row, Store
-from store.accounts import accounts, teams, tokens
+from store.accounts import accounts, teams
 from store.enterprises import (
     enterprise_assignments,
     enterprise_memberships,
@@ -19,7 +20,6 @@ from store.enterprises import (
 from store.repositories import repositories
 
 TEAMS = "/orgs/acme/teams"
-Headers = dict[str, str]
 
 
 @pytest.fixture
@@ -55,12 +55,11 @@ def acme(store: Store, seed: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def by(store: Store, acme: dict[str, Any]) -> dict[str, Headers]:
+def users(store: Store, acme: dict[str, Any]) -> dict[str, Headers]:
     """Headers with a token for each user of `acme`, by login. Its scope is `read:org`."""
 
     def made(account: Row) -> Headers:
-        value, _ = store.do(lambda db: tokens.create(db, account["id"], scopes=["read:org"]))
-        return {"Authorization": f"Bearer {value}"}
+        return by(store, account, scopes=["read:org"])
 
     return {name: made(account) for name, account in acme.items()}
 
@@ -79,36 +78,36 @@ def slugs(answer: httpx.Response) -> list[str]:
     ],
 )
 async def test_secret_teams_are_for_their_members(
-    client: httpx.AsyncClient, by: dict[str, Headers], login: str, wanted: list[str]
+    client: httpx.AsyncClient, users: dict[str, Headers], login: str, wanted: list[str]
 ) -> None:
-    assert slugs(await client.get(TEAMS, headers=by[login])) == wanted
+    assert slugs(await client.get(TEAMS, headers=users[login])) == wanted
     status = 200 if "night" in wanted else 404
     for path in (f"{TEAMS}/night", f"{TEAMS}/night/members"):
-        assert (await client.get(path, headers=by[login])).status_code == status
+        assert (await client.get(path, headers=users[login])).status_code == status
 
 
 @pytest.mark.parametrize(
     ("kind", "wanted"), [("organization", ["day", "night"]), ("enterprise", ["ent:ops"])]
 )
 async def test_teams_of_one_kind(
-    client: httpx.AsyncClient, by: dict[str, Headers], kind: str, wanted: list[str]
+    client: httpx.AsyncClient, users: dict[str, Headers], kind: str, wanted: list[str]
 ) -> None:
-    answer = await client.get(f"{TEAMS}?team_type={kind}", headers=by["octo"])
+    answer = await client.get(f"{TEAMS}?team_type={kind}", headers=users["octo"])
     assert slugs(answer) == wanted
     assert {team["type"] for team in answer.json()} == {kind}
 
 
 async def test_a_team_is_found_by_its_name(
-    client: httpx.AsyncClient, by: dict[str, Headers]
+    client: httpx.AsyncClient, users: dict[str, Headers]
 ) -> None:
-    found = (await client.get(f"{TEAMS}/DAY", headers=by["cid"])).json()
+    found = (await client.get(f"{TEAMS}/DAY", headers=users["cid"])).json()
     assert (found["name"], found["members_count"], found["repos_count"]) == ("Day", 2, 1)
     assert found["url"] == f"{BASE}{TEAMS}/day"
     assert found["organization"]["login"] == "acme"
-    ops = (await client.get(f"{TEAMS}/ent:ops", headers=by["cid"])).json()
+    ops = (await client.get(f"{TEAMS}/ent:ops", headers=users["cid"])).json()
     assert (ops["type"], ops["members_count"], ops["repos_count"]) == ("enterprise", 1, 0)
     for slug in ("none", "ent:far"):
-        assert_error(await client.get(f"{TEAMS}/{slug}", headers=by["cid"]), 404, "Not Found")
+        assert_error(await client.get(f"{TEAMS}/{slug}", headers=users["cid"]), 404, "Not Found")
 
 
 @pytest.mark.parametrize(
@@ -120,13 +119,13 @@ async def test_a_team_is_found_by_its_name(
     ],
 )
 async def test_members_of_a_team(
-    client: httpx.AsyncClient, by: dict[str, Headers], query: str, wanted: dict[str, str]
+    client: httpx.AsyncClient, users: dict[str, Headers], query: str, wanted: dict[str, str]
 ) -> None:
-    answer = await client.get(f"{TEAMS}/day/members?{query}", headers=by["cid"])
+    answer = await client.get(f"{TEAMS}/day/members?{query}", headers=users["cid"])
     assert {one["login"]: one["role"] for one in answer.json()} == wanted
 
 
-async def test_outsiders_see_no_teams(client: httpx.AsyncClient, by: dict[str, Headers]) -> None:
-    assert_error(await client.get(TEAMS, headers=by["reader"]), 403, NOT_A_MEMBER)
+async def test_outsiders_see_no_teams(client: httpx.AsyncClient, users: dict[str, Headers]) -> None:
+    assert_error(await client.get(TEAMS, headers=users["reader"]), 403, NOT_A_MEMBER)
     for path in (f"{TEAMS}/day", f"{TEAMS}/day/members"):
-        assert_error(await client.get(path, headers=by["reader"]), 404, "Not Found")
+        assert_error(await client.get(path, headers=users["reader"]), 404, "Not Found")

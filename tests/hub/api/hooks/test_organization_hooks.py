@@ -5,9 +5,10 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, attempted, bodies, waiting
+from bearer import by
 
 from store import Row, Store
-from store.accounts import accounts, apps, tokens
+from store.accounts import accounts, apps
 from store.delivery import outbox
 from store.hooks import hooks
 from store.repositories import repositories
@@ -27,14 +28,9 @@ def repo(store: Store, seed: Any) -> Row:
     return store.do(repositories.create, acme["id"], "engine", private=True)
 
 
-def headers(store: Store, account: Row, **what: Any) -> dict[str, str]:
-    value, _ = store.do(tokens.create, account["id"], **what)
-    return {"Authorization": f"Bearer {value}"}
-
-
 @pytest.fixture
 def owner(client: httpx.AsyncClient, store: Store, seed: Any, repo: Row) -> httpx.AsyncClient:
-    client.headers.update(headers(store, seed.octo, scopes=["admin:org_hook"]))
+    client.headers.update(by(store, seed.octo, scopes=["admin:org_hook"]))
     return client
 
 
@@ -104,7 +100,7 @@ async def test_only_an_organization_has_events_without_a_repository(
     owner: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     assert (await made(owner, events=["team", "push"]))["events"] == ["team", "push"]
-    octo = headers(store, seed.octo, scopes=["repo"])
+    octo = by(store, seed.octo, scopes=["repo"])
     of_repository = {"config": CONFIG, "events": ["team"]}
     answer = await owner.post("/repos/octo/hello/hooks", json=of_repository, headers=octo)
     assert_error(answer, 422)
@@ -148,7 +144,7 @@ async def test_a_change_of_the_organization_is_its_event(
     owner: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     hook = await made(owner, events=["issue_field"])
-    octo = headers(store, seed.octo, scopes=["admin:org"])
+    octo = by(store, seed.octo, scopes=["admin:org"])
     field = {"name": "Effort", "data_type": "number"}
     answer = await owner.post("/orgs/acme/issue-fields", json=field, headers=octo)
     assert answer.is_success, answer.text
@@ -171,22 +167,22 @@ async def test_a_hook_is_hidden_from_all_but_owners(
 ) -> None:
     hook = await made(owner)
     of_another_organization = await owner.get(f"/orgs/umbra/hooks/{hook['id']}")
-    member = headers(store, seed.reader, scopes=["admin:org_hook"])
+    member = by(store, seed.reader, scopes=["admin:org_hook"])
     hidden = await owner.get(f"{HOOKS}/{hook['id']}", headers=member)
     for answer in (of_another_organization, hidden, await owner.get(HOOKS, headers=member)):
         assert_error(answer, 404)
-    other = headers(store, seed.octo, scopes=["repo", "admin:org"])
+    other = by(store, seed.octo, scopes=["repo", "admin:org"])
     for path in (HOOKS, f"{HOOKS}/{hook['id']}", f"{HOOKS}/{hook['id']}/config"):
         assert_error(await owner.get(path, headers=other), 404)
     fine = {"kind": "fine_grained", "permissions": {"organization_hooks": "read"}}
-    reads = headers(store, seed.octo, **fine)
+    reads = by(store, seed.octo, **fine)
     assert (await owner.get(HOOKS, headers=reads)).status_code == 200
     assert_error(await owner.delete(f"{HOOKS}/{hook['id']}", headers=reads), 403)
 
 
 def of_application(store: Store, account: Row, name: str) -> dict[str, str]:
     _, app = store.do(apps.create, account["id"], name, url=f"https://{name}.example/")
-    return headers(store, account, kind="oauth", scopes=["admin:org_hook"], app_id=app["id"])
+    return by(store, account, kind="oauth", scopes=["admin:org_hook"], app_id=app["id"])
 
 
 async def hook_ids(owner: httpx.AsyncClient, sent: dict[str, str]) -> list[int]:

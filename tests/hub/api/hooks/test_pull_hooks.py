@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error
+from bearer import bearer
 from waiting import until
 
 from store import Row, Store
@@ -465,7 +466,7 @@ async def test_the_rights_are_those_for_hooks(
     client: httpx.AsyncClient, store: Store, seed: Any, path: str
 ) -> None:
     reading, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
-    headers = {"Authorization": f"Bearer {reading}"}
+    headers = bearer(reading)
     assert (await client.get(f"{path}/consumers", headers=headers)).status_code == 200
     assert (await client.get(f"{path}/events", headers=headers)).status_code == 200
     assert_error(await client.post(f"{path}/dequeue", json={}, headers=headers), 403)

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
+from bearer import bearer
 from hub_client import open_client
 from racing import transaction, waits
 from waiting import until
@@ -401,8 +402,7 @@ async def test_a_setting_switches_imports_off(
     store: Store, settings: HubSettings, seed: Any
 ) -> None:
     off = settings.model_copy(update={"imports": False})
-    headers = {"Authorization": f"Bearer {seed.token}"}
-    async with open_client(store, off, headers=headers) as client:
+    async with open_client(store, off, headers=bearer(seed.token)) as client:
         for method, path in (
             ("GET", AT),
             ("PUT", AT),

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, by_id, links
+from bearer import bearer
 from issue_world import SHA, Platform, issue, pull
 from statement_log import statements
 from store_world import World
@@ -20,20 +21,6 @@ HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 ALL = f"{HELLO}/issues/events"
 ONE = f"{HELLO}/issues/1"
 BUG = {"name": "bug", "color": "d73a4a"}
-
-
-def by(value: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {value}"}
-
-
-@pytest.fixture
-def octo(seed: Any) -> dict[str, str]:
-    return by(seed.token)
-
-
-@pytest.fixture
-def reader(seed: Any) -> dict[str, str]:
-    return by(seed.reader_token)
 
 
 def of(store: Store, clock: MovableClock, repo: Any) -> Platform:
@@ -544,7 +531,7 @@ async def test_events_need_the_permission_for_issues_or_pull_requests(
                 db, seed.octo["id"], kind="fine_grained", permissions=held
             )
         )
-        headers = by(value)
+        headers = bearer(value)
         answer = await hub.get(f"{VAULT}/issues/events", headers=headers)
         assert answer.status_code == of_all
         for path in (f"{one}/events", f"{one}/timeline", f"{VAULT}/issues/events/{event['id']}"):

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, by_id, links
+from bearer import bearer
 from hub_client import open_client
 from issue_world import Platform, issue, pull
 from statement_log import statements
@@ -29,10 +30,6 @@ async def hub(store: Store, acme: Row, settings: HubSettings) -> AsyncIterator[h
     """A client without credentials. Each response is checked against the contract."""
     async with open_client(store, settings) as opened:
         yield opened
-
-
-def by(value: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {value}"}
 
 
 def _acme(db: Connection) -> Row:
@@ -60,7 +57,7 @@ def token(store: Store, login: str, **given: Any) -> dict[str, str]:
         value, _ = tokens.create(db, account["id"], **({"scopes": ["repo"]} | given))
         return value
 
-    return by(store.do(make))
+    return bearer(store.do(make))
 
 
 @pytest.fixture
@@ -313,7 +310,7 @@ async def test_a_users_repository_has_no_fields(
     Platform(World(store, clock, {}, hello)).report("issues", "opened", issue=issue())
     path = "/repos/octo/hello/issues/1/issue-field-values"
     assert (await hub.get(path)).json() == []
-    answer = await hub.post(path, json=body(fields, text="x"), headers=by(seed.token))
+    answer = await hub.post(path, json=body(fields, text="x"), headers=bearer(seed.token))
     assert_error(answer, 422)
 
 

@@ -6,6 +6,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 from assertions import assert_error, bodies
+from bearer import bearer
 from hub_client import open_client
 
 from hub.api.issues.issue_field_serializers import Color
@@ -51,7 +52,7 @@ def token(store: Store, login: str, **given: Any) -> dict[str, str]:
         value, _ = tokens.create(db, account["id"], **({"scopes": ["admin:org"]} | given))
         return value
 
-    return {"Authorization": f"Bearer {store.do(make)}"}
+    return bearer(store.do(make))
 
 
 async def make(hub: httpx.AsyncClient, **given: Any) -> dict[str, Any]:

@@ -1,18 +1,16 @@
 """Writes of comments, issues, labels, and assignees through the API."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies
-from hub_client import open_client
+from bearer import Headers, by
 from issue_world import Platform, issue, pull
 from store_world import World
 
-from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts
 from store.clock import DAY, SECOND, MovableClock, iso
 from store.issues import comment_changes, issue_changes, issue_comments
 from store.repositories import interaction_limits, repositories
@@ -21,23 +19,6 @@ HELLO = "/repos/octo/hello"
 ISSUES = f"{HELLO}/issues"
 ONE = f"{ISSUES}/1"
 COMMENTS = f"{ONE}/comments"
-Headers = dict[str, str]
-
-
-def by(value: str) -> Headers:
-    return {"Authorization": f"Bearer {value}"}
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client with a token of octo. Each response is checked against the contract."""
-    async with open_client(store, settings, headers=by(seed.token)) as opened:
-        yield opened
-
-
-@pytest.fixture
-def reader(seed: Any) -> Headers:
-    return by(seed.reader_token)
 
 
 @pytest.fixture
@@ -56,13 +37,12 @@ def helper(store: Store, seed: Any) -> Headers:
     """Headers with a token of the user helper, who has the role `triage` in octo/hello."""
     account = store.do(accounts.create, "helper")
     store.do(repositories.grant, seed.hello["id"], account["id"], "triage")
-    value, _ = store.do(lambda db: tokens.create(db, account["id"], scopes=["repo"]))
-    return by(value)
+    return by(store, account, scopes=["repo"])
 
 
-async def kinds(hub: httpx.AsyncClient, number: int = 1) -> list[str]:
+async def kinds(client: httpx.AsyncClient, number: int = 1) -> list[str]:
     """The kinds of the events in the timeline of an issue."""
-    answer = await hub.get(f"{ISSUES}/{number}/timeline?per_page=100")
+    answer = await client.get(f"{ISSUES}/{number}/timeline?per_page=100")
     return [one["event"] for one in answer.json()]
 
 
@@ -80,16 +60,16 @@ async def done(answer: httpx.Response, status: int = 200) -> Any:
 
 
 async def test_a_comment_is_created(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
-    made = await done(await hub.post(COMMENTS, json={"body": "Hm, @reader"}), 201)
+    made = await done(await client.post(COMMENTS, json={"body": "Hm, @reader"}), 201)
     number = made["id"]
     assert made["url"] == f"{BASE}{ISSUES}/comments/{number}"
     assert (made["user"]["login"], made["author_association"]) == ("octo", "OWNER")
-    assert await done(await hub.get(f"{ISSUES}/comments/{number}")) == made
-    assert await done(await hub.get(COMMENTS)) == [made]
-    assert (await hub.get(ONE)).json()["comments"] == 1
-    assert await kinds(hub) == ["commented", "mentioned", "subscribed"]
+    assert await done(await client.get(f"{ISSUES}/comments/{number}")) == made
+    assert await done(await client.get(COMMENTS)) == [made]
+    assert (await client.get(ONE)).json()["comments"] == 1
+    assert await kinds(client) == ["commented", "mentioned", "subscribed"]
     (payload,) = bodies(store, "issue_comment")
     assert payload["comment"] == made
     assert made["reactions"].items() >= {"url": f"{made['url']}/reactions", "+1": 0}.items()
@@ -99,61 +79,61 @@ async def test_a_comment_is_created(
     assert (payload["action"], payload["sender"]["login"]) == ("created", "octo")
 
     at = f"{ISSUES}/comments/{number}"
-    changed = await done(await hub.patch(at, json={"body": "Aha"}))
+    changed = await done(await client.patch(at, json={"body": "Aha"}))
     assert changed["body"] == "Aha"
     assert bodies(store, "issue_comment")[1]["changes"] == {"body": {"from": "Hm, @reader"}}
-    assert (await hub.delete(at)).status_code == 204
-    assert_error(await hub.get(at), 404)
-    assert (await hub.get(ONE)).json()["comments"] == 0
-    assert "commented" not in await kinds(hub)
+    assert (await client.delete(at)).status_code == 204
+    assert_error(await client.get(at), 404)
+    assert (await client.get(ONE)).json()["comments"] == 0
+    assert "commented" not in await kinds(client)
     assert bodies(store, "issue_comment")[2]["comment"]["body"] == "Aha"
 
 
 async def test_an_event_of_a_comment_links_to_its_pull_request(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
-    await done(await hub.post(f"{ISSUES}/2/comments", json={"body": "Hm"}), 201)
+    await done(await client.post(f"{ISSUES}/2/comments", json={"body": "Hm"}), 201)
     (payload,) = bodies(store, "issue_comment")
     assert payload["issue"]["pull_request"]["url"] == f"{BASE}{HELLO}/pulls/2"
 
 
 async def test_a_platform_and_the_api_change_the_same_comment(
-    hub: httpx.AsyncClient, platform: Platform
+    client: httpx.AsyncClient, platform: Platform
 ) -> None:
     said = {"id": 99, "body": "one", "user": {"login": "robin"}}
     platform.report("issue_comment", "created", issue=issue(), comment=said)
-    await done(await hub.patch(f"{ISSUES}/comments/99", json={"body": "two"}))
+    await done(await client.patch(f"{ISSUES}/comments/99", json={"body": "two"}))
     platform.report("issue_comment", "edited", issue=issue(), comment=said | {"body": "three"})
-    assert [one["body"] for one in (await hub.get(COMMENTS)).json()] == ["three"]
-    made = await done(await hub.post(COMMENTS, json={"body": "mine"}), 201)
+    assert [one["body"] for one in (await client.get(COMMENTS)).json()] == ["three"]
+    made = await done(await client.post(COMMENTS, json={"body": "mine"}), 201)
     theirs = {"id": made["id"], "body": "changed elsewhere"}
     platform.report("issue_comment", "edited", issue=issue(), comment=theirs)
-    found = (await hub.get(f"{ISSUES}/comments/{made['id']}")).json()
+    found = (await client.get(f"{ISSUES}/comments/{made['id']}")).json()
     assert (found["body"], found["user"]["login"]) == ("changed elsewhere", "octo")
 
 
 async def test_comments_are_changed_by_authors_and_deleted_by_owners(
-    hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
+    client: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
-    made = await done(await hub.post(COMMENTS, json={"body": "Hm"}, headers=reader), 201)
+    made = await done(await client.post(COMMENTS, json={"body": "Hm"}, headers=reader), 201)
     assert made["author_association"] == "NONE"
     at = f"{ISSUES}/comments/{made['id']}"
-    await done(await hub.patch(at, json={"body": "Mine"}, headers=reader))
-    assert_error(await hub.patch(at, json={"body": "No"}, headers=helper), 403)
-    assert_error(await hub.delete(at, headers=helper), 403)
-    assert (await hub.delete(at)).status_code == 204
+    await done(await client.patch(at, json={"body": "Mine"}, headers=reader))
+    assert_error(await client.patch(at, json={"body": "No"}, headers=helper), 403)
+    assert_error(await client.delete(at, headers=helper), 403)
+    assert (await client.delete(at)).status_code == 204
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
 async def test_a_comment_that_another_hub_deletes_meanwhile_is_missing(
-    hub: httpx.AsyncClient,
+    client: httpx.AsyncClient,
     platform: Platform,
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
     method: str,
 ) -> None:
     """The other hub has deleted it when the issue is locked."""
-    made = await done(await hub.post(COMMENTS, json={"body": "one"}), 201)
+    made = await done(await client.post(COMMENTS, json={"body": "one"}), 201)
     lock = issue_changes.lock
 
     def locked(db: Connection, row: Row) -> Row:
@@ -163,29 +143,29 @@ async def test_a_comment_that_another_hub_deletes_meanwhile_is_missing(
 
     monkeypatch.setattr(issue_changes, "lock", locked)
     body = {"body": "two"} if method == "PATCH" else None
-    answer = await hub.request(method, f"{ISSUES}/comments/{made['id']}", json=body)
+    answer = await client.request(method, f"{ISSUES}/comments/{made['id']}", json=body)
     assert_error(answer, 404)
     assert [one["action"] for one in bodies(store, "issue_comment")] == ["created"]
 
 
 @pytest.mark.parametrize("body", [{"body": " \n"}, {"body": "a\0b"}, {"body": None}])
 async def test_a_wrong_text_is_refused(
-    hub: httpx.AsyncClient, platform: Platform, body: dict[str, str | None]
+    client: httpx.AsyncClient, platform: Platform, body: dict[str, str | None]
 ) -> None:
-    assert_error(await hub.post(COMMENTS, json=body), 422)
+    assert_error(await client.post(COMMENTS, json=body), 422)
 
 
 async def test_comments_on_a_locked_issue_need_write_access(
-    hub: httpx.AsyncClient, platform: Platform, reader: Headers
+    client: httpx.AsyncClient, platform: Platform, reader: Headers
 ) -> None:
     platform.report("issues", "locked", issue=issue(1, locked=True))
-    answer = await hub.post(COMMENTS, json={"body": "Hm"}, headers=reader)
+    answer = await client.post(COMMENTS, json={"body": "Hm"}, headers=reader)
     assert_error(answer, 403, "Unable to create comment because issue is locked.")
-    await done(await hub.post(COMMENTS, json={"body": "Hm"}), 201)
+    await done(await client.post(COMMENTS, json={"body": "Hm"}), 201)
 
 
 async def test_writes_to_an_archived_repository_are_refused(
-    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+    client: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
     sql = "UPDATE repository SET archived = 1 WHERE id = :id"
     store.do(lambda db: db.execute(sql, id=seed.hello["id"]))
@@ -196,12 +176,12 @@ async def test_writes_to_an_archived_repository_are_refused(
         ("POST", f"{ONE}/labels", {"labels": ["bug"]}),
         ("POST", f"{ONE}/assignees", {"assignees": ["octo"]}),
     ):
-        answer = await hub.request(method, at, json=body)
+        answer = await client.request(method, at, json=body)
         assert_error(answer, 403, "Repository was archived so is read-only.")
 
 
 async def test_interaction_limits_hold_comments_and_issues(
-    hub: httpx.AsyncClient,
+    client: httpx.AsyncClient,
     platform: Platform,
     store: Store,
     seed: Any,
@@ -212,23 +192,23 @@ async def test_interaction_limits_hold_comments_and_issues(
     store.do(interaction_limits.limit_repository, repo, "existing_users", ends)
     tries = ((COMMENTS, {"body": "Hm"}), (ISSUES, {"title": "Hm"}))
     for at, body in tries:
-        answer = await hub.post(at, json=body, headers=reader)
+        answer = await client.post(at, json=body, headers=reader)
         assert_error(answer, 403)
         assert "users whose accounts are a day old" in answer.json()["message"]
-        await done(await hub.post(at, json=body), 201)
+        await done(await client.post(at, json=body), 201)
     # The limit does not apply to an account that is a day old.
     sql = "UPDATE account SET created_at = :then WHERE id = :id"
     old = {"then": clock.now() - DAY, "id": seed.reader["id"]}
     store.do(lambda db: db.execute(sql, **old))
     for at, body in tries:
-        await done(await hub.post(at, json=body, headers=reader), 201)
+        await done(await client.post(at, json=body, headers=reader), 201)
 
 
 # Issues
 
 
 async def test_an_issue_is_created(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     due = {"number": 4, "title": "v1.0", "open_issues": 2, "closed_issues": 0}
     platform.report("milestone", "created", milestone=due)
@@ -239,30 +219,30 @@ async def test_an_issue_is_created(
         "assignees": ["OCTO"],
         "milestone": 4,
     }
-    made = await done(await hub.post(ISSUES, json=body), 201)
+    made = await done(await client.post(ISSUES, json=body), 201)
     assert (made["number"], made["state"], made["title"]) == (3, "open", "A crack")
     assert [one["name"] for one in made["labels"]] == ["bug", "Loud"]
     assert [one["login"] for one in made["assignees"]] == ["octo"]
     assert (made["milestone"]["title"], made["milestone"]["open_issues"]) == ("v1.0", 3)
     assert (made["user"]["login"], made["author_association"]) == ("octo", "OWNER")
-    assert await done(await hub.get(f"{ISSUES}/3")) == made
-    assert await kinds(hub) == ["cross-referenced"]
-    assert await kinds(hub, 3) == ["milestoned", "labeled", "labeled", "assigned"]
+    assert await done(await client.get(f"{ISSUES}/3")) == made
+    assert await kinds(client) == ["cross-referenced"]
+    assert await kinds(client, 3) == ["milestoned", "labeled", "labeled", "assigned"]
     reported = [payload["action"] for payload in bodies(store, "issues")]
     assert reported == ["opened", "milestoned", "labeled", "labeled", "assigned"]
     assert [one["label"]["name"] for one in bodies(store, "label")] == ["bug", "Loud"]
     # The next number may go to an issue of the platform or of the API.
     platform.report("issues", "opened", issue=issue(4))
-    assert (await done(await hub.post(ISSUES, json={"title": "x"}), 201))["number"] == 5
+    assert (await done(await client.post(ISSUES, json={"title": "x"}), 201))["number"] == 5
 
 
 async def test_issues_of_outsiders_have_no_labels_or_assignees(
-    hub: httpx.AsyncClient, platform: Platform, reader: Headers
+    client: httpx.AsyncClient, platform: Platform, reader: Headers
 ) -> None:
     body = {"title": "Hm", "labels": ["bug"], "assignees": ["octo"], "milestone": 77}
-    made = await done(await hub.post(ISSUES, json=body, headers=reader), 201)
+    made = await done(await client.post(ISSUES, json=body, headers=reader), 201)
     assert (made["labels"], made["assignees"], made["milestone"]) == ([], [], None)
-    private = await hub.post("/repos/octo/vault/issues", json=body, headers=reader)
+    private = await client.post("/repos/octo/vault/issues", json=body, headers=reader)
     assert_error(private, 404)
 
 
@@ -275,96 +255,96 @@ async def test_issues_of_outsiders_have_no_labels_or_assignees(
     ],
 )
 async def test_an_invalid_issue_is_rejected(
-    hub: httpx.AsyncClient, platform: Platform, store: Store, body: dict[str, Any], field: str
+    client: httpx.AsyncClient, platform: Platform, store: Store, body: dict[str, Any], field: str
 ) -> None:
-    content = assert_error(await hub.post(ISSUES, json=body), 422)
+    content = assert_error(await client.post(ISSUES, json=body), 422)
     assert [one["field"] for one in content["errors"]] == [field]
     assert bodies(store, "issues") == []
-    assert (await hub.get(f"{ISSUES}/3")).status_code == 404
+    assert (await client.get(f"{ISSUES}/3")).status_code == 404
 
 
 async def test_a_repository_without_issues(
-    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+    client: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
     sql = "UPDATE repository SET has_issues = 0 WHERE id = :id"
     store.do(lambda db: db.execute(sql, id=seed.hello["id"]))
-    answer = await hub.post(ISSUES, json={"title": "Hm"})
-    answers = [answer, await hub.get(ISSUES), await hub.get(f"{ISSUES}/events")]
+    answer = await client.post(ISSUES, json={"title": "Hm"})
+    answers = [answer, await client.get(ISSUES), await client.get(f"{ISSUES}/events")]
     for one in answers:
         assert_error(one, 410, "Issues are disabled for this repo")
 
 
 async def test_an_edit_of_title_and_text_is_recorded(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     given = {"title": "Louder", "body": "See @reader"}
-    changed = await done(await hub.patch(ONE, json=given))
+    changed = await done(await client.patch(ONE, json=given))
     assert {name: changed[name] for name in given} == given
     (payload,) = bodies(store, "issues")
     assert payload["changes"] == {"title": {"from": "Spelling error"}, "body": {"from": ""}}
-    assert await kinds(hub) == ["renamed", "mentioned", "subscribed"]
+    assert await kinds(client) == ["renamed", "mentioned", "subscribed"]
     # An older event of the platform does not change the title back, and a newer one does.
     platform.report("issues", "edited", issue=issue(1, title="Old"))
-    assert (await hub.get(ONE)).json()["title"] == "Louder"
+    assert (await client.get(ONE)).json()["title"] == "Louder"
     platform.report("issues", "edited", issue=issue(1, title="New", updated_at="2026-12-01"))
-    assert (await hub.get(ONE)).json()["title"] == "New"
+    assert (await client.get(ONE)).json()["title"] == "New"
 
 
 # Events that become state after an operation
 
 
 async def test_an_operation_and_an_earlier_event_both_change_an_issue(
-    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock
 ) -> None:
     # The platform labels and assigns the issue, and a bot answers before the projector's turn.
     clock.advance(10)
     people = [{"login": "octo"}]
     given = issue(labels=[{"name": "bug"}], assignees=people, title="Theirs", updated_at=now(clock))
     clock.advance(1.2)
-    await done(await hub.post(f"{ONE}/labels", json={"labels": ["triage"]}))
-    await done(await hub.patch(ONE, json={"body": "Ours"}))
-    changed = (await hub.get(ONE)).json()["updated_at"]
+    await done(await client.post(f"{ONE}/labels", json={"labels": ["triage"]}))
+    await done(await client.patch(ONE, json={"body": "Ours"}))
+    changed = (await client.get(ONE)).json()["updated_at"]
     platform.report("issues", "labeled", issue=given, label={"name": "bug"})
-    found = (await hub.get(ONE)).json()
+    found = (await client.get(ONE)).json()
     assert [one["name"] for one in found["labels"]] == ["bug", "triage"]
     assert [one["login"] for one in found["assignees"]] == ["octo"]
     assert (found["title"], found["body"], found["updated_at"]) == ("Theirs", "Ours", changed)
 
 
 async def test_an_earlier_event_undoes_no_operation(
-    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock
 ) -> None:
     due = {"number": 4, "title": "v1", "open_issues": 1, "closed_issues": 2, "updated_at": "2026"}
     old = issue(labels=[{"name": "bug"}], assignees=[{"login": "octo"}], milestone=due)
     platform.report("issues", "opened", issue=old)
     clock.advance(60)
     body = {"labels": ["new"], "assignees": [], "milestone": None, "state": "closed"}
-    await done(await hub.patch(ONE, json=body))
-    before = (await hub.get(ONE)).json()
+    await done(await client.patch(ONE, json=body))
+    before = (await client.get(ONE)).json()
     platform.report("issues", "milestoned", issue=old, milestone=due)
     platform.report("issues", "closed", issue=old | {"state": "closed"})
-    assert (await hub.get(ONE)).json() == before
+    assert (await client.get(ONE)).json() == before
     assert before["closed_by"]["login"] == "octo"
     assert before["milestone"] is None
     platform.report("issues", "labeled", issue=old | {"updated_at": now(clock, 1)})
-    after = (await hub.get(ONE)).json()
+    after = (await client.get(ONE)).json()
     assert [one["name"] for one in after["labels"]] == ["bug"]
     assert after["state"] == "open"
 
 
 async def test_a_milestone_keeps_the_changes_by_operations(
-    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock
 ) -> None:
     due = {"number": 4, "title": "v1", "open_issues": 5, "closed_issues": 2}
     old = issue(milestone=due | {"updated_at": "2026-11-20T10:00:00Z"})
     platform.report("issues", "milestoned", issue=old)
 
     async def counts() -> tuple[int, int]:
-        found = (await hub.get(f"{HELLO}/milestones/4")).json()
+        found = (await client.get(f"{HELLO}/milestones/4")).json()
         return found["open_issues"], found["closed_issues"]
 
     clock.advance(60)
-    await done(await hub.patch(ONE, json={"state": "closed"}))
+    await done(await client.patch(ONE, json={"state": "closed"}))
     assert await counts() == (4, 3)
     platform.report("issues", "milestoned", issue=old)
     assert await counts() == (4, 3)
@@ -378,24 +358,24 @@ async def test_a_milestone_keeps_the_changes_by_operations(
 
 
 async def test_the_number_of_comments_is_the_number_of_listed_ones(
-    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock
 ) -> None:
     async def counts() -> tuple[int, int]:
-        return (await hub.get(ONE)).json()["comments"], len((await hub.get(COMMENTS)).json())
+        return (await client.get(ONE)).json()["comments"], len((await client.get(COMMENTS)).json())
 
-    await done(await hub.post(COMMENTS, json={"body": "Ours"}), 201)
+    await done(await client.post(COMMENTS, json={"body": "Ours"}), 201)
     clock.advance(10)
     platform.report("issues", "edited", issue=issue(updated_at=now(clock)))
     assert await counts() == (1, 1)
     at = {"created_at": now(clock), "updated_at": now(clock)}
     said = {"id": 5, "body": "Theirs", "user": {"login": "amy"}, **at}
     clock.advance(2)
-    await done(await hub.post(COMMENTS, json={"body": "Ours too"}), 201)
+    await done(await client.post(COMMENTS, json={"body": "Ours too"}), 201)
     given = issue(updated_at=at["updated_at"], comments=1)
     platform.report("issue_comment", "created", issue=given, comment=said)
     assert await counts() == (3, 3)
     clock.advance(2)
-    assert (await hub.delete(f"{ISSUES}/comments/5")).status_code == 204
+    assert (await client.delete(f"{ISSUES}/comments/5")).status_code == 204
     platform.report("issue_comment", "created", issue=given, comment=said)
     assert await counts() == (2, 2)
     # The platform still counts its comment, and then deletes it.
@@ -409,10 +389,10 @@ async def test_the_number_of_comments_is_the_number_of_listed_ones(
 
 
 async def test_comments_of_a_platform_that_never_came_are_counted(
-    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock
 ) -> None:
     async def count() -> int:
-        found: int = (await hub.get(ONE)).json()["comments"]
+        found: int = (await client.get(ONE)).json()["comments"]
         return found
 
     clock.advance(10)
@@ -420,10 +400,10 @@ async def test_comments_of_a_platform_that_never_came_are_counted(
     given = issue(updated_at=now(clock), comments=7)
     platform.report("issue_comment", "created", issue=given, comment=said)
     assert await count() == 7
-    await done(await hub.post(COMMENTS, json={"body": "Ours"}), 201)
+    await done(await client.post(COMMENTS, json={"body": "Ours"}), 201)
     assert await count() == 8
     clock.advance(10)
-    assert (await hub.delete(f"{ISSUES}/comments/5")).status_code == 204
+    assert (await client.delete(f"{ISSUES}/comments/5")).status_code == 204
     assert await count() == 7
     # Some platforms report the number before the change.
     platform.report("issue_comment", "deleted", issue=given, comment=said)
@@ -433,92 +413,92 @@ async def test_comments_of_a_platform_that_never_came_are_counted(
 
 
 async def test_a_later_event_restores_a_comment_that_an_operation_deleted(
-    hub: httpx.AsyncClient, platform: Platform, clock: MovableClock
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock
 ) -> None:
     said = {"id": 5, "body": "one", "user": {"login": "amy"}, "updated_at": now(clock)}
     platform.report("issue_comment", "created", issue=issue(comments=1), comment=said)
     clock.advance(10)
-    assert (await hub.delete(f"{ISSUES}/comments/5")).status_code == 204
+    assert (await client.delete(f"{ISSUES}/comments/5")).status_code == 204
     clock.advance(10)
     platform.report("issue_comment", "created", issue=issue(comments=1), comment=said)
-    assert_error(await hub.get(f"{ISSUES}/comments/5"), 404)
+    assert_error(await client.get(f"{ISSUES}/comments/5"), 404)
     edited = said | {"body": "two", "updated_at": now(clock)}
     platform.report("issue_comment", "edited", issue=issue(comments=1), comment=edited)
-    assert (await hub.get(f"{ISSUES}/comments/5")).json()["body"] == "two"
-    assert (await hub.get(ONE)).json()["comments"] == 1
+    assert (await client.get(f"{ISSUES}/comments/5")).json()["body"] == "two"
+    assert (await client.get(ONE)).json()["comments"] == 1
 
 
 async def test_closing_and_reopening_update_the_milestone(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     due = {"number": 4, "title": "v1.0", "open_issues": 1, "closed_issues": 0}
     milestone = {"milestone": due, "updated_at": "2026-11-20T10:01:00Z"}
     platform.report("issues", "milestoned", issue=issue(1, **milestone))
     closed = await done(
-        await hub.patch(ONE, json={"state": "closed", "state_reason": "not_planned"})
+        await client.patch(ONE, json={"state": "closed", "state_reason": "not_planned"})
     )
     assert (closed["state"], closed["state_reason"]) == ("closed", "not_planned")
     assert closed["closed_by"]["login"] == "octo"
     assert closed["closed_at"] is not None
     counts = (closed["milestone"]["open_issues"], closed["milestone"]["closed_issues"])
     assert counts == (0, 1)
-    again = await done(await hub.patch(ONE, json={"state": "open"}))
+    again = await done(await client.patch(ONE, json={"state": "open"}))
     assert (again["state"], again["state_reason"]) == ("open", "reopened")
     assert (again["closed_at"], again["closed_by"]) == (None, None)
-    assert (await kinds(hub))[-2:] == ["closed", "reopened"]
+    assert (await kinds(client))[-2:] == ["closed", "reopened"]
     assert [one["action"] for one in bodies(store, "issues")] == ["closed", "reopened"]
-    pulled = await done(await hub.patch(f"{ISSUES}/2", json={"state": "closed"}))
+    pulled = await done(await client.patch(f"{ISSUES}/2", json={"state": "closed"}))
     assert (pulled["state"], pulled["state_reason"]) == ("closed", None)
     assert [one["action"] for one in bodies(store, "pull_request")] == ["closed"]
 
 
 async def test_another_reason_closes_an_issue_again(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
-    first = await done(await hub.patch(ONE, json={"state": "closed"}))
+    first = await done(await client.patch(ONE, json={"state": "closed"}))
     for change in ({"state": "closed", "state_reason": "duplicate"}, {"state": "closed"}):
-        again = await done(await hub.patch(ONE, json=change))
+        again = await done(await client.patch(ONE, json=change))
         assert (again["state_reason"], again["closed_at"]) == ("duplicate", first["closed_at"])
     reasons = [one["issue"]["state_reason"] for one in bodies(store, "issues")]
     assert reasons == ["completed", "duplicate"]
-    timeline = (await hub.get(f"{ONE}/timeline")).json()
+    timeline = (await client.get(f"{ONE}/timeline")).json()
     assert [one["state_reason"] for one in timeline if one["event"] == "closed"] == reasons
 
 
 async def test_a_closed_pull_request_is_not_closed_again_for_a_reason(
-    hub: httpx.AsyncClient, store: Store, platform: Platform
+    client: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
     closed = issue(9, state="closed", state_reason="completed", pull_request={"url": "x"})
     comment = {"id": 77, "body": "x", "user": closed["user"], "created_at": closed["created_at"]}
     platform.report("issue_comment", "created", issue=closed, comment=comment)
     assert platform.issue(9)["is_pull"]
     await done(
-        await hub.patch(f"{ISSUES}/9", json={"state": "closed", "state_reason": "duplicate"})
+        await client.patch(f"{ISSUES}/9", json={"state": "closed", "state_reason": "duplicate"})
     )
     assert platform.issue(9)["state_reason"] == "completed"
     assert bodies(store, "pull_request") == []
 
 
 async def test_a_reason_that_does_not_fit_the_state_counts_as_none(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     for state, reason, kept in (
         ("closed", "reopened", "completed"),
         ("closed", "reopened", "completed"),
         ("open", "not_planned", "reopened"),
     ):
-        shown = await done(await hub.patch(ONE, json={"state": state, "state_reason": reason}))
+        shown = await done(await client.patch(ONE, json={"state": state, "state_reason": reason}))
         assert (shown["state"], shown["state_reason"]) == (state, kept)
     assert [one["action"] for one in bodies(store, "issues")] == ["closed", "reopened"]
 
 
 async def test_events_about_milestones_count_the_issue(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     due = {"number": 4, "title": "v1.0", "open_issues": 2, "closed_issues": 0}
     platform.report("milestone", "created", milestone=due)
-    await done(await hub.patch(ONE, json={"milestone": 4, "state": "closed"}))
-    await done(await hub.patch(ONE, json={"milestone": None}))
+    await done(await client.patch(ONE, json={"milestone": 4, "state": "closed"}))
+    await done(await client.patch(ONE, json={"milestone": None}))
     milestoned, closed, demilestoned = bodies(store, "issues")
     assert milestoned["milestone"] == closed["issue"]["milestone"]
     counts = [
@@ -529,51 +509,51 @@ async def test_events_about_milestones_count_the_issue(
 
 
 async def test_an_empty_assignee_stands_for_none(
-    hub: httpx.AsyncClient, platform: Platform
+    client: httpx.AsyncClient, platform: Platform
 ) -> None:
     for empty in ("", None):
-        await done(await hub.patch(ONE, json={"assignee": "octo"}))
-        changed = await done(await hub.patch(ONE, json={"assignee": empty, "state": "closed"}))
+        await done(await client.patch(ONE, json={"assignee": "octo"}))
+        changed = await done(await client.patch(ONE, json={"assignee": empty, "state": "closed"}))
         assert (changed["assignee"], changed["assignees"], changed["state"]) == (None, [], "closed")
 
 
 async def test_authors_without_write_access_cannot_change_labels(
-    hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
+    client: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
-    made = await done(await hub.post(ISSUES, json={"title": "Hm"}, headers=reader), 201)
+    made = await done(await client.post(ISSUES, json={"title": "Hm"}, headers=reader), 201)
     at = f"{ISSUES}/{made['number']}"
     body = {"title": "Hmm", "state": "closed", "labels": ["bug"]}
-    changed = await done(await hub.patch(at, json=body, headers=reader))
+    changed = await done(await client.patch(at, json=body, headers=reader))
     assert (changed["title"], changed["state"], changed["labels"]) == ("Hmm", "closed", [])
     body = {"state": "open", "assignees": ["octo"]}
-    changed = await done(await hub.patch(at, json=body, headers=helper))
+    changed = await done(await client.patch(at, json=body, headers=helper))
     assert (changed["state"], changed["assignee"]["login"]) == ("open", "octo")
     for place, noun in ((at, "issue"), (f"{ISSUES}/2", "pull request")):
-        refused = await hub.patch(place, json={"title": "No"}, headers=helper)
+        refused = await client.patch(place, json={"title": "No"}, headers=helper)
         message = f"Must have push access to edit the title or body of this {noun}."
         assert_error(refused, 403, message)
-    assert_error(await hub.patch(ONE, json={"state": "closed"}, headers=reader), 403)
+    assert_error(await client.patch(ONE, json={"state": "closed"}, headers=reader), 403)
 
 
 # Labels and assignees
 
 
 async def test_labels_of_an_issue_are_changed(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     platform.report("label", "created", label={"name": "Bug", "color": "d73a4a"})
     at = f"{ONE}/labels"
-    found = await done(await hub.post(at, json={"labels": ["bug", "new"]}))
+    found = await done(await client.post(at, json={"labels": ["bug", "new"]}))
     assert [one["name"] for one in found] == ["Bug", "new"]
     (made,) = bodies(store, "label")
     assert (made["label"]["name"], made["label"]["color"]) == ("new", "ededed")
-    found = await done(await hub.put(at, json=["new", "other"]))
+    found = await done(await client.put(at, json=["new", "other"]))
     assert [one["name"] for one in found] == ["new", "other"]
-    assert await done(await hub.delete(f"{at}/NEW")) == found[1:]
-    assert_error(await hub.delete(f"{at}/new"), 404)
-    assert (await hub.delete(at)).status_code == 204
-    assert await done(await hub.get(at)) == []
-    assert await kinds(hub) == [
+    assert await done(await client.delete(f"{at}/NEW")) == found[1:]
+    assert_error(await client.delete(f"{at}/new"), 404)
+    assert (await client.delete(at)).status_code == 204
+    assert await done(await client.get(at)) == []
+    assert await kinds(client) == [
         *("labeled", "labeled", "unlabeled", "labeled", "unlabeled", "unlabeled")
     ]
     reported = [(one["action"], one["label"]["name"]) for one in bodies(store, "issues")]
@@ -586,60 +566,60 @@ async def test_labels_of_an_issue_are_changed(
 
 
 async def test_labels_need_triage_and_new_ones_need_write_access(
-    hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
+    client: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
     platform.report("label", "created", label={"name": "bug"})
     at = f"{ONE}/labels"
-    await done(await hub.post(at, json=["bug"], headers=helper))
-    assert_error(await hub.post(at, json=["new"], headers=helper), 403)
-    assert_error(await hub.post(at, json=["bug"], headers=reader), 403)
+    await done(await client.post(at, json=["bug"], headers=helper))
+    assert_error(await client.post(at, json=["new"], headers=helper), 403)
+    assert_error(await client.post(at, json=["bug"], headers=reader), 403)
 
 
-async def test_too_many_labels(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_too_many_labels(client: httpx.AsyncClient, platform: Platform) -> None:
     names = [f"l{number}" for number in range(101)]
-    assert_error(await hub.post(f"{ONE}/labels", json=names), 422)
-    await done(await hub.post(f"{ONE}/labels", json=names[:100]))
-    assert_error(await hub.post(f"{ONE}/labels", json=names[100:]), 422)
-    assert len((await hub.get(f"{HELLO}/labels?per_page=100")).json()) == 100
+    assert_error(await client.post(f"{ONE}/labels", json=names), 422)
+    await done(await client.post(f"{ONE}/labels", json=names[:100]))
+    assert_error(await client.post(f"{ONE}/labels", json=names[100:]), 422)
+    assert len((await client.get(f"{HELLO}/labels?per_page=100")).json()) == 100
 
 
 async def test_assignees_of_an_issue_are_changed(
-    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+    client: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
     store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "write")
     at = f"{ISSUES}/2/assignees"
     body = {"assignees": ["octo", "READER", "stranger"]}
-    found = await done(await hub.post(at, json=body), 201)
+    found = await done(await client.post(at, json=body), 201)
     assert [one["login"] for one in found["assignees"]] == ["octo", "reader"]
-    left = await done(await hub.request("DELETE", at, json={"assignees": ["Octo", "stranger"]}))
+    left = await done(await client.request("DELETE", at, json={"assignees": ["Octo", "stranger"]}))
     assert [one["login"] for one in left["assignees"]] == ["reader"]
     reported = [(one["action"], one["assignee"]["login"]) for one in bodies(store, "pull_request")]
     assert reported == [("assigned", "octo"), ("assigned", "reader"), ("unassigned", "octo")]
-    assert await kinds(hub, 2) == ["assigned", "assigned", "unassigned"]
+    assert await kinds(client, 2) == ["assigned", "assigned", "unassigned"]
 
 
 async def test_too_many_assignees(
-    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+    client: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
     logins = [f"u{number}" for number in range(11)]
     for login in logins:
         account = store.do(accounts.create, login)
         store.do(repositories.grant, seed.hello["id"], account["id"], "write")
     at = f"{ONE}/assignees"
-    await done(await hub.post(at, json={"assignees": logins[:10]}), 201)
-    assert_error(await hub.post(at, json={"assignees": logins[10:]}), 422)
+    await done(await client.post(at, json={"assignees": logins[:10]}), 201)
+    assert_error(await client.post(at, json={"assignees": logins[10:]}), 422)
 
 
 async def test_a_comment_is_answered_in_the_form_that_was_asked_for(
-    hub: httpx.AsyncClient, platform: Platform, store: Store
+    client: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
     headers = {"Accept": "application/vnd.service.html+json"}
-    made = await done(await hub.post(COMMENTS, json={"body": "*Hm*"}, headers=headers), 201)
+    made = await done(await client.post(COMMENTS, json={"body": "*Hm*"}, headers=headers), 201)
     assert "<em>Hm</em>" in made["body_html"]
     assert "body" not in made
     at = f"{ISSUES}/comments/{made['id']}"
     headers = {"Accept": "application/vnd.service.full+json"}
-    changed = await done(await hub.patch(at, json={"body": "*Aha*"}, headers=headers))
+    changed = await done(await client.patch(at, json={"body": "*Aha*"}, headers=headers))
     assert (changed["body"], changed["body_text"]) == ("*Aha*", "Aha")
     for payload in bodies(store, "issue_comment"):
         assert "body_html" not in payload["comment"]

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies
+from bearer import Headers, bearer, by
 from engines import open_prepared
 from hub_client import open_client
 from issue_world import Platform, issue, pull
@@ -25,15 +26,13 @@ PULLS = f"{HELLO}/pulls"
 MAIN, TONE = "1" * 40, "2" * 40
 NEW = {"title": "A new tone", "head": "tone", "base": "main"}
 FORK = NEW | {"head": "reader:tone"}
-Headers = dict[str, str]
 
 
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client with a token of octo. Each response is checked against the contract."""
     branches(store, seed.hello, main=MAIN, tone=TONE)
-    headers = {"Authorization": f"Bearer {seed.token}"}
-    async with open_client(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=bearer(seed.token)) as opened:
         yield opened
 
 
@@ -43,7 +42,7 @@ def reader(store: Store, seed: Any) -> Headers:
     fork = store.do(repositories.create, seed.reader["id"], "hello")
     made = {f"tone-{number}": f"{number}" * 40 for number in range(3, 8)}
     branches(store, fork, tone="3" * 40, **made)
-    return {"Authorization": f"Bearer {seed.reader_token}"}
+    return bearer(seed.reader_token)
 
 
 def branches(store: Store, repo: Row, **found: str) -> None:
@@ -234,7 +233,7 @@ async def test_a_token_needs_access_to_the_repository_of_the_head(
         (token(**narrow, **both, repositories=[seed.hello["id"]]), "octo", "vault", 422),
     ):
         body = NEW | {"head": f"{owner}:tone", "head_repo": name}
-        answer = await hub.post(PULLS, json=body, headers={"Authorization": f"Bearer {value}"})
+        answer = await hub.post(PULLS, json=body, headers=bearer(value))
         assert answer.status_code == status, answer.text
         if status == 422:
             missing = f"there is no repository {owner}/{name}"
@@ -292,8 +291,7 @@ async def test_a_cap_of_an_organization_covers_its_public_repositories(
         repo = store.do(repositories.create, org["id"], name, private=private)
         store.do(repositories.grant, repo["id"], ringer["id"], "write")
         branches(store, repo, main=MAIN, tone=TONE)
-    value, _ = store.do(lambda db: tokens.create(db, ringer["id"], scopes=["repo"]))
-    headers = {"Authorization": f"Bearer {value}"}
+    headers = by(store, ringer, scopes=["repo"])
     for name in ("loft", "bell"):
         await made(hub, NEW, at=f"/repos/tower/{name}/pulls", headers=headers)
     refused = await hub.post("/repos/tower/rope/pulls", json=NEW, headers=headers)

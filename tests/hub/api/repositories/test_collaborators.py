@@ -5,21 +5,16 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, by_id, links
+from bearer import by
 from platform_events import report
 
 from store import Row, Store
-from store.accounts import accounts, teams, tokens
+from store.accounts import accounts, teams
 from store.enterprises import team_repositories
 from store.errors import Invalid
 from store.repositories import collaborators, repositories
 
 TOOLS = "/repos/acme/tools"
-Headers = dict[str, str]
-
-
-def token(store: Store, account: Row, **what: Any) -> Headers:
-    value, _ = store.do(lambda db: tokens.create(db, account["id"], **what))
-    return {"Authorization": f"Bearer {value}"}
 
 
 @pytest.fixture
@@ -93,7 +88,7 @@ async def test_collaborators_are_listed_for_pushers_only(
     client: httpx.AsyncClient, store: Store, people: dict[str, Row]
 ) -> None:
     for name, status in (("bella", 200), ("cid", 200), ("dora", 403)):
-        headers = token(store, people[name], scopes=["repo"])
+        headers = by(store, people[name], scopes=["repo"])
         answer = await client.get(f"{TOOLS}/collaborators", headers=headers)
         assert answer.status_code == status
 
@@ -135,7 +130,7 @@ async def test_permissions_are_shown_to_pushers_only(
 ) -> None:
     message = "Must have push access to view collaborator permission."
     for path, account in ((TOOLS, people["dora"]), ("/repos/octo/hello", seed.reader)):
-        headers = token(store, account, scopes=["repo"])
+        headers = by(store, account, scopes=["repo"])
         answer = await client.get(f"{path}/collaborators/octo/permission", headers=headers)
         assert_error(answer, 403, message)
 
@@ -152,7 +147,7 @@ async def test_teams_of_a_repository(
         "admin",
         "maintain",
     ]
-    headers = token(store, people["dora"], scopes=["repo"])
+    headers = by(store, people["dora"], scopes=["repo"])
     # dora is not a member of the organization, so she sees no teams.
     assert (await client.get(f"{TOOLS}/teams", headers=headers)).json() == []
     assert (await client.get("/repos/octo/hello/teams")).json() == []

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, by_id, links
+from bearer import bearer
 from hub_client import open_client
 from statement_log import statements
 
@@ -25,27 +26,13 @@ ON = f"{HELLO}/commits/{SHA}/comments"
 FORM = "application/vnd.service-commitcomment.{}+json"
 
 
-def by(value: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {value}"}
-
-
 def token(store: Store, login: str, **given: Any) -> dict[str, str]:
     def make(db: Connection) -> str:
         account = accounts.by_login(db, login) or accounts.create(db, login)
         value, _ = tokens.create(db, account["id"], **given)
         return value
 
-    return by(store.do(make))
-
-
-@pytest.fixture
-def octo(seed: Any) -> dict[str, str]:
-    return by(seed.token)
-
-
-@pytest.fixture
-def reader(seed: Any) -> dict[str, str]:
-    return by(seed.reader_token)
+    return bearer(store.do(make))
 
 
 def make(store: Store, seed: Any, text: str = "Well *done*", sha: str = SHA, **given: Any) -> Any:

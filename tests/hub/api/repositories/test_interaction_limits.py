@@ -5,9 +5,10 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, bodies
+from bearer import Headers, by
 
 from store import Connection, Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts
 from store.clock import MovableClock, iso, parse
 from store.hooks import hooks
 from store.issues import pulls
@@ -18,7 +19,6 @@ from store.repositories import interaction_limits, repositories
 ORG, MINE = "/orgs/tower/interaction-limits", "/user/interaction-limits"
 BELLS, CLOCK = "/repos/tower/bells/interaction-limits", "/repos/tower/clock/interaction-limits"
 HELLO = "/repos/octo/hello/interaction-limits"
-Headers = dict[str, str]
 
 
 @pytest.fixture
@@ -32,19 +32,14 @@ def tower(store: Store, seed: Any) -> Row:
     return made
 
 
-def token(store: Store, account: Row, **given: Any) -> Headers:
-    value, _ = store.do(tokens.create, account["id"], **given)
-    return {"Authorization": f"Bearer {value}"}
-
-
 @pytest.fixture
 def octo(store: Store, seed: Any) -> Headers:
-    return token(store, seed.octo, scopes=["repo", "user", "admin:org"])
+    return by(store, seed.octo, scopes=["repo", "user", "admin:org"])
 
 
 @pytest.fixture
 def reader(store: Store, seed: Any) -> Headers:
-    return token(store, seed.reader, scopes=["repo", "user", "admin:org"])
+    return by(store, seed.reader, scopes=["repo", "user", "admin:org"])
 
 
 def reported(store: Store) -> list[tuple[str, str]]:
@@ -267,7 +262,7 @@ async def test_interaction_limits_need_an_administrator(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, reader: Headers, store: Store, seed: Any
 ) -> None:
     body = {"limit": "existing_users"}
-    stranger = token(store, store.do(accounts.create, "eve"), scopes=["repo", "user"])
+    stranger = by(store, store.do(accounts.create, "eve"), scopes=["repo", "user"])
     assert (await hub.get(ORG, headers=reader)).status_code == 200
     assert_error(await hub.put(ORG, json=body, headers=reader), 403)
     assert_error(await hub.delete(ORG, headers=reader), 403)
@@ -277,7 +272,7 @@ async def test_interaction_limits_need_an_administrator(
         assert_error(await hub.request(method, BELLS, headers=reader, **given), 403)
         for path in (ORG, BELLS, MINE):
             assert_error(await hub.request(method, path, **given), 401)
-    maintainer = token(store, seed.reader, scopes=["repo"])
+    maintainer = by(store, seed.reader, scopes=["repo"])
     store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "maintain")
     assert_error(await hub.put(HELLO, json=body, headers=maintainer), 403)
     store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "admin")
@@ -294,14 +289,14 @@ async def test_interaction_limits_need_a_fitting_token(
         (MINE, "interaction_limits"),
     ):
         for level, expected in (("read", 403), ("write", 200)):
-            given = token(store, seed.octo, kind="fine_grained", permissions={name: level})
+            given = by(store, seed.octo, kind="fine_grained", permissions={name: level})
             assert (await hub.get(path, headers=given)).status_code in (200, 204)
             answer = await hub.put(path, json=body, headers=given)
             assert answer.status_code == expected, (path, level)
             await hub.delete(path, headers=given)
     for kind in ("personal", "oauth"):
         for scopes in ([], ["gist"], ["read:org"], ["repo_deployment"]):
-            bare = token(store, seed.octo, kind=kind, scopes=scopes)
+            bare = by(store, seed.octo, kind=kind, scopes=scopes)
             for path in (ORG, BELLS, MINE):
                 assert_error(await hub.put(path, json=body, headers=bare), 403)
                 assert_error(await hub.delete(path, headers=bare), 403)
@@ -309,10 +304,10 @@ async def test_interaction_limits_need_a_fitting_token(
                 status = (await hub.get(path, headers=bare)).status_code
                 assert status == (200 if reads else 403)
         for path, scope in ((ORG, "admin:org"), (BELLS, "public_repo"), (MINE, "user")):
-            given = token(store, seed.octo, kind=kind, scopes=[scope])
+            given = by(store, seed.octo, kind=kind, scopes=[scope])
             assert (await hub.put(path, json=body, headers=given)).status_code == 200
             assert (await hub.delete(path, headers=given)).status_code == 204
-    installed = token(
+    installed = by(
         store, seed.octo, kind="installation", permissions={"interaction_limits": "write"}
     )
     assert_error(await hub.get(MINE, headers=installed), 403)
@@ -355,7 +350,7 @@ async def test_a_limit_keeps_users_out(
     store.do(repositories.grant, seed.hello["id"], helper["id"], "read")
     admin = store.do(accounts.create, "admin", site_admin=True)
     headers = {
-        row["login"]: token(store, row, scopes=["repo"]) for row in (eve, author, helper, admin)
+        row["login"]: by(store, row, scopes=["repo"]) for row in (eve, author, helper, admin)
     }
     assert (await comment(hub, headers["eve"])).status_code == 201
     await hub.put(path, json={"limit": limit}, headers=octo)
@@ -395,9 +390,9 @@ async def test_a_token_for_another_account_s_repositories_limits_none_of_the_use
 ) -> None:
     held = {"kind": "app_user", "permissions": {"interaction_limits": "write"}}
     limit = {"limit": "existing_users"}
-    other = token(store, seed.octo, target_id=tower["id"], **held)
+    other = by(store, seed.octo, target_id=tower["id"], **held)
     assert_error(await client.put(MINE, json=limit, headers=other), 403)
-    own = token(store, seed.octo, target_id=seed.octo["id"], **held)
+    own = by(store, seed.octo, target_id=seed.octo["id"], **held)
     assert (await client.put(MINE, json=limit, headers=own)).status_code == 200
     for method in ("GET", "DELETE"):
         assert_error(await client.request(method, MINE, headers=other), 403)

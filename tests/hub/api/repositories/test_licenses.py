@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
+from bearer import bearer, by
 
 from store import Connection, Store
 from store.accounts import tokens
@@ -98,8 +99,7 @@ async def test_licenses_can_be_read_with_any_token(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     for kind in tokens.KINDS:
-        value, _ = store.do(tokens.create, seed.octo["id"], kind=kind)
-        headers = {"Authorization": f"Bearer {value}"}
+        headers = by(store, seed.octo, kind=kind)
         for path in ("/licenses", "/licenses/mit"):
             assert (await hub.get(path, headers=headers)).status_code == 200
     assert_error(await hub.get("/licenses", headers={"Authorization": "Bearer no"}), 401)
@@ -268,7 +268,7 @@ async def test_the_license_of_a_private_repository_is_hidden(
     path = "/repos/octo/vault/license"
 
     async def status(value: str | None) -> int:
-        headers = {} if value is None else {"Authorization": f"Bearer {value}"}
+        headers = {} if value is None else bearer(value)
         return (await hub.get(path, headers=headers)).status_code
 
     assert await status(None) == 404

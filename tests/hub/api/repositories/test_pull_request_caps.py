@@ -6,18 +6,18 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, bodies
+from bearer import by
 from hub_client import open_client
 
 from hub.settings import HubSettings
-from store import Connection, Row, Store
-from store.accounts import accounts, tokens
+from store import Connection, Store
+from store.accounts import accounts
 from store.repositories import repositories
 
 ORG = "/orgs/tower/interaction-limits/pulls/creation-cap"
 HELLO = "/repos/octo/hello/interaction-limits/pulls/creation-cap"
 VAULT = "/repos/octo/vault/interaction-limits/pulls/creation-cap"
 LIST = "/repos/octo/hello/interaction-limits/pulls/bypass-list"
-Headers = dict[str, str]
 
 
 @pytest.fixture
@@ -26,14 +26,9 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
     tower = store.do(accounts.create, "tower", kind="Organization")
     store.do(accounts.join, tower["id"], seed.octo["id"], "admin")
     store.do(accounts.join, tower["id"], seed.reader["id"], "member")
-    headers = token(store, seed.octo, scopes=["repo", "admin:org"])
+    headers = by(store, seed.octo, scopes=["repo", "admin:org"])
     async with open_client(store, settings, headers=headers) as opened:
         yield opened
-
-
-def token(store: Store, account: Row, **given: Any) -> Headers:
-    value, _ = store.do(tokens.create, account["id"], **given)
-    return {"Authorization": f"Bearer {value}"}
 
 
 @pytest.mark.parametrize("path", [ORG, HELLO])
@@ -98,19 +93,19 @@ async def test_private_repositories_have_none(hub: httpx.AsyncClient, store: Sto
 async def test_administrators_may_set_a_cap(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    reader = token(store, seed.reader, scopes=["repo", "admin:org"])
+    reader = by(store, seed.reader, scopes=["repo", "admin:org"])
     for method in ("GET", "PATCH"):
         given = {"json": {"enabled": True}} if method == "PATCH" else {}
         for kind in ("personal", "oauth"):
             for scopes in ([], ["gist"], ["read:org", "read:user"], ["public_repo"]):
-                bare = token(store, seed.octo, kind=kind, scopes=scopes)
+                bare = by(store, seed.octo, kind=kind, scopes=scopes)
                 assert_error(await hub.request(method, ORG, headers=bare, **given), 403)
         for path in (ORG, HELLO):
             assert_error(await hub.request(method, path, headers=reader, **given), 403)
         assert_error(await hub.request(method, VAULT, headers=reader, **given), 404)
     for path, name in ((ORG, "organization_administration"), (HELLO, "administration")):
         for level, expected in (("read", 403), ("write", 200)):
-            given = token(store, seed.octo, kind="fine_grained", permissions={name: level})
+            given = by(store, seed.octo, kind="fine_grained", permissions={name: level})
             assert (await hub.get(path, headers=given)).status_code == expected
 
 
@@ -188,12 +183,12 @@ async def test_the_bypass_list_needs_a_maintainer(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     body = {"users": ["octo"]}
-    reader = token(store, seed.reader, scopes=["repo"])
+    reader = by(store, seed.reader, scopes=["repo"])
     for role, expected in (("write", {403}), ("maintain", {200, 204})):
         store.do(repositories.grant, seed.hello["id"], seed.reader["id"], role)
         for method in ("GET", "PUT", "DELETE"):
             given = {} if method == "GET" else {"json": body}
             answer = await hub.request(method, LIST, headers=reader, **given)
             assert answer.status_code in expected
-    seeing = token(store, seed.octo, kind="fine_grained", permissions={"administration": "read"})
+    seeing = by(store, seed.octo, kind="fine_grained", permissions={"administration": "read"})
     assert_error(await hub.get(LIST, headers=seeing), 403)

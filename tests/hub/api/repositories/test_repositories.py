@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, by_id, links
+from bearer import Headers, bearer, by
 from hub_client import anonymously
 from platform_events import report
 
@@ -15,12 +16,6 @@ from store.projection import projection_table
 from store.repositories import repositories
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
-Headers = dict[str, str]
-
-
-def token(store: Store, account: Row, **what: Any) -> Headers:
-    value, _ = store.do(lambda db: tokens.create(db, account["id"], **what))
-    return {"Authorization": f"Bearer {value}"}
 
 
 def names(answer: httpx.Response) -> list[str]:
@@ -30,7 +25,7 @@ def names(answer: httpx.Response) -> list[str]:
 
 @pytest.fixture
 def reader(store: Store, seed: Any) -> Headers:
-    return token(store, seed.reader, scopes=["repo"])
+    return by(store, seed.reader, scopes=["repo"])
 
 
 @pytest.fixture
@@ -69,7 +64,7 @@ async def test_permissions_are_the_caller_s(
     client: httpx.AsyncClient, store: Store, seed: Any, role: str, held: set[str] | None
 ) -> None:
     store.do(repositories.grant, seed.vault["id"], seed.reader["id"], role)
-    headers = token(store, seed.reader, scopes=["repo"])
+    headers = by(store, seed.reader, scopes=["repo"])
     given = (await client.get(VAULT, headers=headers)).json()["permissions"]
     wanted = held or {"pull", "triage", "push", "maintain", "admin"}
     assert {name for name, allowed in given.items() if allowed} == wanted
@@ -159,13 +154,13 @@ async def test_a_concealed_membership_shows_no_repositories(
     path = f"/users/octo/repos?type={kind}"
     own = [] if kind == "member" else ["octo/hello"]
     shared = ["acme/fork", "acme/tools", *own]
-    reads = token(store, seed.reader, scopes=["read:org"])
+    reads = by(store, seed.reader, scopes=["read:org"])
     assert names(await anonymously(client, path)) == own
     assert names(await client.get(path, headers=reads)) == own
-    assert names(await client.get(path, headers=token(store, seed.octo))) == shared
+    assert names(await client.get(path, headers=by(store, seed.octo))) == shared
     store.do(accounts.join, acme["id"], seed.reader["id"], "member")
     assert names(await client.get(path, headers=reads)) == shared
-    assert names(await client.get(path, headers=token(store, seed.reader))) == own
+    assert names(await client.get(path, headers=by(store, seed.reader))) == own
     store.do(memberships.publicize, acme["id"], seed.octo["id"], True)
     assert names(await anonymously(client, path)) == shared
 
@@ -177,11 +172,11 @@ async def test_a_token_without_rights_in_an_organization_knows_no_concealed_memb
     store.do(accounts.join, acme["id"], seed.reader["id"], "member")
     held = {"kind": "app_user", "permissions": {"members": "read"}}
     for target, wanted in ((acme["id"], ["acme/fork", "acme/tools"]), (seed.reader["id"], [])):
-        limited = token(store, seed.reader, target_id=target, **held)
+        limited = by(store, seed.reader, target_id=target, **held)
         assert names(await client.get(path, headers=limited)) == wanted
     store.do(sso.enforce, acme["id"], True)
     value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"]))
-    reads = {"Authorization": f"Bearer {value}"}
+    reads = bearer(value)
     assert names(await client.get(path, headers=reads)) == []
     store.do(sso.authorize, row["id"], acme["id"])
     assert names(await client.get(path, headers=reads)) == ["acme/fork", "acme/tools"]
@@ -209,7 +204,7 @@ async def test_types_of_an_organization_s_list(
 async def test_private_repositories_are_listed_for_members_with_the_scope(
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, reader: Headers
 ) -> None:
-    scopeless = token(store, seed.octo)
+    scopeless = by(store, seed.octo)
     path = "/orgs/acme/repos?sort=full_name"
     answers = [await client.get(path, headers=headers) for headers in (reader, scopeless)]
     for answer in (*answers, await anonymously(client, path)):
@@ -254,7 +249,7 @@ async def test_wrong_filters_are_refused(client: httpx.AsyncClient, query: str) 
 async def test_an_installation_is_no_user(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    headers = token(store, seed.octo, kind="installation", permissions={"metadata": "read"})
+    headers = by(store, seed.octo, kind="installation", permissions={"metadata": "read"})
     assert_error(await client.get("/user/repos", headers=headers), 403)
 
 

@@ -6,10 +6,11 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
+from bearer import by
 from statement_log import statements
 
 from store import Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts
 from store.hooks import hooks
 from store.repositories import repositories, watching
 
@@ -18,23 +19,8 @@ MINE = "/user/subscriptions"
 As = Callable[[str | None], dict[str, str]]
 
 
-def by(value: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {value}"}
-
-
 def token(store: Store, account: Any, **given: Any) -> dict[str, str]:
-    value, _ = store.do(tokens.create, account["id"], **given)
-    return by(value)
-
-
-@pytest.fixture
-def octo(seed: Any) -> dict[str, str]:
-    return by(seed.token)
-
-
-@pytest.fixture
-def reader(seed: Any) -> dict[str, str]:
-    return by(seed.reader_token)
+    return by(store, account, **given)
 
 
 def watch(store: Store, account: Any, repo: Any) -> None:

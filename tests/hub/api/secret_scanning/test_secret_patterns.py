@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, bodies
+from bearer import bearer, by
 from hub_client import open_client
 
 from hub.auth.organization_access import NOT_AN_OWNER
@@ -42,7 +43,7 @@ async def hub(
 ) -> AsyncIterator[httpx.AsyncClient]:
     value, _ = store.do(tokens.create, seed.octo["id"], scopes=["write:org"])
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    async with open_client(store, bounds, headers={"Authorization": f"Bearer {value}"}) as opened:
+    async with open_client(store, bounds, headers=bearer(value)) as opened:
         yield opened
 
 
@@ -263,15 +264,13 @@ async def test_an_unknown_pattern_is_refused(
 async def test_owners_alone(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     value, _ = store.do(tokens.create, seed.reader["id"], scopes=["admin:org"])
     for method in ("GET", "PATCH"):
-        headers = {"Authorization": f"Bearer {value}"}
-        assert_error(await hub.request(method, AT, headers=headers), 403, NOT_AN_OWNER)
+        assert_error(await hub.request(method, AT, headers=bearer(value)), 403, NOT_AN_OWNER)
 
 
 async def test_reading_takes_less_than_changing(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    value, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:org"])
-    headers = {"Authorization": f"Bearer {value}"}
+    headers = by(store, seed.octo, scopes=["read:org"])
     assert (await hub.get(AT, headers=headers)).status_code == 200
     assert_error(await hub.patch(AT, headers=headers), 403)
 

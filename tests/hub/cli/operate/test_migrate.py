@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from bearer import bearer
 from postgres_databases import database
 from rich.console import Console
 from rich.progress import Progress
@@ -246,7 +247,7 @@ class Pushes:
         self.refused: list[httpx.Response] = []
         self._client = httpx.Client(
             base_url=hub,
-            headers={"Authorization": f"Bearer {token}"},
+            headers=bearer(token),
             trust_env=False,
             timeout=PATIENCE,
         )

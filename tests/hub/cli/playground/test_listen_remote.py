@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from bearer import bearer
 from cli_process import prepare, url_of
 from installation import opened
 from pty_process import INTERRUPT, PtyProcess
@@ -81,10 +82,6 @@ def token(directory: Path) -> str:
 def push(hub: str, token: str, ref: str = "main") -> None:
     with httpx.Client(base_url=hub, headers=bearer(token), timeout=PATIENCE) as client:
         client.post("/ada/bell/events/push", json={"ref": ref}).raise_for_status()
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
 
 
 def live_hooks(directory: Path) -> list[str]:

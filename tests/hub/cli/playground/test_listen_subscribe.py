@@ -4,6 +4,7 @@ import signal
 
 import httpx
 import pytest
+from bearer import bearer
 from cli_process import Process, prepare, url_of
 from installation import opened
 from waiting import PATIENCE
@@ -20,7 +21,7 @@ def live_hooks(directory) -> list[str]:
 
 
 def push(hub: str, token: str) -> None:
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = bearer(token)
     with httpx.Client(base_url=hub, headers=headers, trust_env=False, timeout=PATIENCE) as client:
         client.post("/ada/bell/events/push", json={"ref": "main"}).raise_for_status()
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from bearer import bearer
 from ports import free_port
 from waiting import PATIENCE, wait_until
 
@@ -349,7 +350,7 @@ class Serving:
 
     def ask(self, line: str, status: int, token: str | None = None, **given: Any) -> None:
         method, _, path = line.partition(" ")
-        headers = {"Authorization": f"Bearer {token or self.token}"} | given.pop("headers", {})
+        headers = bearer(token or self.token) | given.pop("headers", {})
         answer = self.client.request(method, path, headers=headers, **given)
         assert answer.status_code == status, answer.text
 
