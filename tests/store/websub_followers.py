@@ -1,5 +1,7 @@
 """Subscribers by WebSub, as the worker leaves them after their verification."""
 
+from urllib.parse import urlsplit
+
 from store.database.connection import Connection
 from store.delivery.websub import websub_requests
 from store.delivery.websub.websub_topics import Topic
@@ -16,7 +18,7 @@ def follow(db: Connection, topic: Topic, callback: str = CALLBACK) -> None:
     """Subscribe to a topic. A second time renews the subscription."""
     wish = websub_requests.WebSubRequest(
         "subscribe", topic.self_url, topic, "https://hub.example/hub/websub", callback,
-        None, 3600, None, "reader.example", "192.0.2.1",
+        None, 3600, None, str(urlsplit(callback).hostname), "192.0.2.1",
     )  # fmt: skip
     websub_requests.create(db, wish, 60, 60)
     (request,) = websub_requests.claim(db, 1)

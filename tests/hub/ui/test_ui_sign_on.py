@@ -7,6 +7,7 @@ import pytest
 from assertions import attempted
 from dashboard_client import open_dashboard, text_of
 from ui_world import World, deliver, hook
+from websub_followers import follow
 
 from store import Connection, Row, Store
 from store.accounts import accounts, administrators, sso, tokens
@@ -15,8 +16,6 @@ from store.alerts.alerts import NewAlert
 from store.alerts.rules import BACKLOG_HIGH
 from store.clock import DAY
 from store.delivery import deliveries, outbox
-from store.delivery.websub import websub, websub_requests
-from store.delivery.websub.websub_requests import WebSubRequest
 from store.delivery.websub.websub_topics import Topic
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM, organization
@@ -69,7 +68,7 @@ def guarded(store: Store, seed: Any) -> Guarded:
         made = hook(db, kit["id"], "kit", url="https://kit.example/", events=["issues"])
         deliver(db, made, ["kit-1"], name="issues", body=b'{"title":"hush"}', status_code=500)
         fail(db, made["id"])
-        follow(db, kit["id"])
+        follow(db, Topic(kit["id"], "push", "https://forge.example/acme/kit/events/push"))
         interaction_limits.limit_repository(db, kit, "existing_users", db.now + DAY)
         member = {"organization": {"id": acme["id"], "login": "acme"}}
         event = outbox.emit(db, "membership", "added", 0, member)
@@ -85,18 +84,6 @@ def guarded(store: Store, seed: Any) -> Guarded:
 
 def fail(db: Connection, hook_id: int) -> None:
     db.execute("UPDATE hook SET failing_since = :now WHERE id = :id", now=db.now, id=hook_id)
-
-
-def follow(db: Connection, repo_id: int) -> None:
-    """Subscribe a reader to the pushes of acme/kit."""
-    topic = Topic(repo_id, "push", "https://forge.example/acme/kit/events/push")
-    wish = WebSubRequest(
-        "subscribe", topic.self_url, topic, "https://hub.example/hub", "https://reader.example/",
-        None, 900, None, "reader.example", "192.0.2.1",
-    )  # fmt: skip
-    websub_requests.create(db, wish, 100, 100)
-    (request,) = websub_requests.claim(db, 1)
-    websub.apply_verified(db, request, db.now)
 
 
 async def pages(store: Store, token: str, **settings: Any) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from platform_events import report
 from store_world import World
 
 from store import Connection, Row
@@ -14,7 +15,7 @@ from store.checks import check_annotations, check_apps, check_counts, check_runs
 from store.checks.check_counts import CheckKind, sort_of
 from store.checks.check_runs import CheckRunFilter
 from store.clock import DAY, SECOND, iso
-from store.projection import check_run_projection, projection_table
+from store.projection import check_run_projection
 from store.repositories import repository_removal
 
 SHA = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
@@ -80,16 +81,8 @@ DONE = {"status": "completed", "conclusion": "success", "completed_at": "2019-05
 
 
 def reflect(world: World, **payload: Any) -> None:
-    name = next(iter(payload))
-    arrived = {
-        "id": 1,
-        "name": name,
-        "action": "created",
-        "repo_id": world.repo["id"],
-        "source_id": 0,
-        "received_at": world.now,
-    }
-    world.store.do(projection_table.project, arrived, payload)
+    event = f"{next(iter(payload))}.created"
+    report(world.store, world.repo, event, source_id=0, **payload)
 
 
 def run_of(world: World, number: int = 128620228) -> Row | None:

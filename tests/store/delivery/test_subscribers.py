@@ -5,30 +5,23 @@ from typing import Any
 
 from engines import embedded
 from store_world import World
+from websub_followers import follow
 
 from store import Connection, Row
 from store.clock import DAY
 from store.delivery import subscribers
 from store.delivery.listing import topic_list
 from store.delivery.listing.topic_list import TopicFilter
-from store.delivery.websub import websub, websub_requests
-from store.delivery.websub.websub_requests import WebSubRequest
+from store.delivery.websub import websub_requests
 from store.delivery.websub.websub_topics import Topic
 from store.repositories import interaction_limits
 
 HUB = "https://hub.example/hub"
 
 
-def follow(db: Connection, repo_id: int, key: str, callback: str) -> None:
-    topic = f"https://forge.example/ada/engine/events/{key}"
-    of = Topic(repo_id, key, topic)
-    wish = WebSubRequest(
-        "subscribe", topic, of, HUB, callback, None, 900, None, "a.example", "192.0.2.1"
-    )
-    websub_requests.create(db, wish, 100, 100)
-    (request,) = websub_requests.claim(db, 1)
-    websub.apply_verified(db, request, db.now)
-    websub_requests.complete(db, request, "verified", db.now)
+def follow_key(db: Connection, repo_id: int, key: str, callback: str) -> None:
+    topic = Topic(repo_id, key, f"https://forge.example/ada/engine/events/{key}")
+    follow(db, topic, callback)
 
 
 @embedded("PostgreSQL chooses by the number of requests")
@@ -63,8 +56,8 @@ def test_subscribers_of_events(world: World) -> None:
 
 
 def test_followers_of_a_topic(world: World) -> None:
-    world.store.do(follow, world.repo["id"], "push", "https://a.example/")
-    world.store.do(follow, world.repo["id"], "events.atom", "https://b.example/")
+    world.store.do(follow_key, world.repo["id"], "push", "https://a.example/")
+    world.store.do(follow_key, world.repo["id"], "events.atom", "https://b.example/")
     counts = world.store.look(subscribers.counts_by_event, world.repo["id"])
     assert counts["push"] == {"hooks": 0, "followers": 2}
     assert counts["issues"] == {"hooks": 0, "followers": 1}

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
+from platform_events import report
 from store_world import World
 
 from store import Connection, Row
 from store.accounts import accounts
 from store.clock import iso
 from store.issues import commit_comments
-from store.projection import projection_table
 from store.repositories.markdown import RenderedText
 
 SHA = "6113728f27ae82c7b1a177c8d03f9e96e0adf246"
@@ -37,16 +37,7 @@ def event(**comment: Any) -> dict[str, Any]:
 
 
 def reflect(world: World, payload: dict[str, Any]) -> None:
-    arrived = {
-        "id": 1,
-        "name": "commit_comment",
-        "action": "created",
-        "repo_id": world.repo["id"],
-        "source_id": 0,
-        "received_at": world.now,
-    }
-    projection_table.PREPARED["commit_comment"](payload)
-    world.store.do(projection_table.project, arrived, payload)
+    report(world.store, world.repo, "commit_comment.created", source_id=0, **payload)
 
 
 def every(world: World) -> list[Row]:

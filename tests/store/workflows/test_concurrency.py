@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from platform_events import report
 from store_world import World
 
 from store import Connection, Row
@@ -22,15 +23,7 @@ def at(seconds: int) -> str:
 
 
 def reflect(world: World, name: str, **payload: Any) -> None:
-    arrived = {
-        "id": 1,
-        "name": name,
-        "action": "requested",
-        "repo_id": world.repo["id"],
-        "source_id": 0,
-        "received_at": world.now,
-    }
-    world.store.do(projection_table.project, arrived, payload)
+    report(world.store, world.repo, f"{name}.requested", source_id=0, **payload)
 
 
 def run(

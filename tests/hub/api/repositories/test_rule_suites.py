@@ -1,20 +1,19 @@
 """Rule suites of repositories and organizations."""
 
-from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from assertions import assert_error, links
-from hub_client import open_client
+from bearer import by
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from platform_events import report
 
-from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts
 from store.clock import DAY, HOUR, MINUTE, iso
-from store.projection import projection_table
 from store.repositories import repositories, rule_suites
 
 HELLO = "/repos/octo/hello/rulesets/rule-suites"
@@ -55,14 +54,6 @@ EVALUATIONS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client with a token of octo. Each response is checked against the contract."""
-    headers = {"Authorization": f"Bearer {seed.token}"}
-    async with open_client(store, settings, headers=headers) as opened:
-        yield opened
-
-
-@pytest.fixture
 def tools(store: Store, seed: Any) -> Row:
     """The repository acme/tools. octo owns the organization acme."""
 
@@ -75,30 +66,21 @@ def tools(store: Store, seed: Any) -> Row:
 
 
 def reflect(store: Store, repo: Row, suite: Any, name: str = "push", **more: Any) -> None:
-    def take_up(db: Connection) -> None:
-        event = {
-            **projection_table.projected_events(db),
-            "source_id": 0,
-            "name": name,
-            "repo_id": repo["id"],
-        }
-        projection_table.project(db, event, {"rule_suite": suite, **more})
-
-    store.do(take_up)
+    report(store, repo, name, source_id=0, rule_suite=suite, **more)
 
 
 def make(store: Store, repo: Row, number: int, **changed: Any) -> None:
     reflect(store, repo, REPORTED | {"id": number} | changed)
 
 
-async def ids(hub: httpx.AsyncClient, path: str, **query: Any) -> list[int]:
-    answer = await hub.get(path, params=query)
+async def ids(client: httpx.AsyncClient, path: str, **query: Any) -> list[int]:
+    answer = await client.get(path, params=query)
     assert answer.status_code == 200, answer.text
     return [suite["id"] for suite in answer.json()]
 
 
 async def test_a_rule_suite_is_shown(
-    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+    client: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     for repo, path in ((seed.hello, HELLO), (tools, ACME)):
         reflect(store, repo, REPORTED | {"rule_evaluations": EVALUATIONS})
@@ -109,24 +91,24 @@ async def test_a_rule_suite_is_shown(
             "repository_name": repo["name"],
             "evaluation_result": "pass",
         }
-        assert (await hub.get(path)).json() == [item]
-        whole = (await hub.get(f"{path}/21")).json()
+        assert (await client.get(path)).json() == [item]
+        whole = (await client.get(f"{path}/21")).json()
         listed = [{**one} for one in EVALUATIONS]
         assert whole == {**item, "rule_evaluations": listed}
     in_acme = "/repos/acme/tools/rulesets/rule-suites"
-    assert (await hub.get(f"{in_acme}/21")).json()["repository_name"] == "tools"
+    assert (await client.get(f"{in_acme}/21")).json()["repository_name"] == "tools"
 
 
 async def test_members_that_no_event_brought_are_null(
-    hub: httpx.AsyncClient, store: Store, seed: Any
+    client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     given = {name: REPORTED[name] for name in ("id", "before_sha", "after_sha", "ref")}
     reflect(store, seed.hello, given)
-    (item,) = (await hub.get(HELLO)).json()
+    (item,) = (await client.get(HELLO)).json()
     assert item["pushed_at"] == "2026-11-21T07:33:00Z"
     assert item["result"] == "pass"
     assert item.keys().isdisjoint({"actor_id", "actor_name", "evaluation_result"})
-    whole = (await hub.get(f"{HELLO}/21")).json()
+    whole = (await client.get(f"{HELLO}/21")).json()
     assert (whole["actor_id"], whole["actor_name"]) == (None, None)
     assert (whole["evaluation_result"], whole["rule_evaluations"]) == (None, [])
 
@@ -142,40 +124,45 @@ async def test_members_that_no_event_brought_are_null(
     ],
 )
 async def test_the_result_follows_from_the_evaluations(
-    hub: httpx.AsyncClient, store: Store, seed: Any, rules: Any, result: str, evaluated: str | None
+    client: httpx.AsyncClient,
+    store: Store,
+    seed: Any,
+    rules: Any,
+    result: str,
+    evaluated: str | None,
 ) -> None:
     given = {name: REPORTED[name] for name in ("id", "before_sha", "after_sha", "ref")}
     reported = [
         {**EVALUATIONS[0], "enforcement": enforcement, "result": one} for enforcement, one in rules
     ]
     reflect(store, seed.hello, given | {"rule_evaluations": reported})
-    whole = (await hub.get(f"{HELLO}/21")).json()
+    whole = (await client.get(f"{HELLO}/21")).json()
     assert (whole["result"], whole["evaluation_result"]) == (result, evaluated)
 
 
 async def test_an_unnamed_actor_is_the_sender_of_the_event(
-    hub: httpx.AsyncClient, store: Store, seed: Any
+    client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     given = {name: REPORTED[name] for name in REPORTED if name != "actor_name"}
     reflect(store, seed.hello, given, sender={"login": "reader"})
-    assert (await hub.get(f"{HELLO}/21")).json()["actor_name"] == "reader"
+    assert (await client.get(f"{HELLO}/21")).json()["actor_name"] == "reader"
 
 
 async def test_rule_suites_of_a_ref(
-    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+    client: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     for repo, path in ((seed.hello, HELLO), (tools, ACME)):
         names = ("refs/heads/main", "refs/tags/main", "refs/heads/x/main", "refs/heads/maintain")
         for number, ref in enumerate(names, 1):
             make(store, repo, number, ref=ref)
-        assert await ids(hub, path, ref="main") == [2, 1]
-        assert await ids(hub, path, ref="refs/heads/main") == [1]
-        assert await ids(hub, path, ref="refs/tags/main") == [2]
-        assert await ids(hub, path, ref="x/main") == [3]
-        assert await ids(hub, path, ref="refs/heads/x") == []
-        assert await ids(hub, path, ref="MAIN") == []
+        assert await ids(client, path, ref="main") == [2, 1]
+        assert await ids(client, path, ref="refs/heads/main") == [1]
+        assert await ids(client, path, ref="refs/tags/main") == [2]
+        assert await ids(client, path, ref="x/main") == [3]
+        assert await ids(client, path, ref="refs/heads/x") == []
+        assert await ids(client, path, ref="MAIN") == []
         for wild in ("ma*", "ma?n", "[m]ain", "*", "refs/heads/*"):
-            assert_error(await hub.get(path, params={"ref": wild}), 422)
+            assert_error(await client.get(path, params={"ref": wild}), 422)
 
 
 @pytest.mark.parametrize(
@@ -183,53 +170,53 @@ async def test_rule_suites_of_a_ref(
     [("hour", HOUR), ("day", DAY), (None, DAY), ("week", 7 * DAY), ("month", 30 * DAY)],
 )
 async def test_time_periods(
-    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row, period: str | None, length: int
+    client: httpx.AsyncClient, store: Store, seed: Any, tools: Row, period: str | None, length: int
 ) -> None:
     query = {} if period is None else {"time_period": period}
     for repo, path in ((seed.hello, HELLO), (tools, ACME)):
         for number, age in enumerate((0, length, length + MINUTE), 1):
             make(store, repo, number, pushed_at=iso(NOW - age))
-        assert await ids(hub, path, **query) == [1, 2]
+        assert await ids(client, path, **query) == [1, 2]
 
 
 async def test_filters_of_rule_suites(
-    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+    client: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     active, _, tried = EVALUATIONS
     for repo, path in ((seed.hello, HELLO), (tools, ACME)):
         make(store, repo, 1, result="pass", actor_name="reader", rule_evaluations=[active])
         make(store, repo, 2, result="fail", rule_evaluations=[active, tried])
         make(store, repo, 3, result="bypass", rule_evaluations=[tried])
-        assert await ids(hub, path) == [3, 2, 1]
+        assert await ids(client, path) == [3, 2, 1]
         for result, found in (("pass", [1]), ("fail", [2]), ("bypass", [3]), ("all", [3, 2, 1])):
-            assert await ids(hub, path, rule_suite_result=result) == found
+            assert await ids(client, path, rule_suite_result=result) == found
         for status, found in (("active", [2, 1]), ("evaluate", [3, 2]), ("all", [3, 2, 1])):
-            assert await ids(hub, path, evaluate_status=status) == found
-        assert await ids(hub, path, actor_name="Reader") == [1]
-        assert await ids(hub, path, actor_name="nobody") == []
+            assert await ids(client, path, evaluate_status=status) == found
+        assert await ids(client, path, actor_name="Reader") == [1]
+        assert await ids(client, path, actor_name="nobody") == []
         both = {"evaluate_status": "active", "rule_suite_result": "fail", "actor_name": "octo"}
-        assert await ids(hub, path, **both) == [2]
+        assert await ids(client, path, **both) == [2]
         for query in ("time_period=year", "rule_suite_result=x", "evaluate_status=x", "ref=%00"):
-            assert_error(await hub.get(f"{path}?{query}"), 422)
+            assert_error(await client.get(f"{path}?{query}"), 422)
 
 
 async def test_an_organization_s_repositories(
-    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+    client: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     kit = store.do(repositories.create, tools["owner_id"], "kit", private=True)
     make(store, tools, 1)
     make(store, kit, 2, pushed_at=iso(NOW))
     make(store, seed.hello, 3)
-    assert await ids(hub, ACME) == [2, 1]
-    assert await ids(hub, ACME, repository_name="Kit") == [2]
-    assert await ids(hub, ACME, repository_name="hello") == []
-    assert (await hub.get(f"{ACME}/2")).json()["repository_name"] == "kit"
-    assert_error(await hub.get(f"{ACME}/3"), 404)
-    assert_error(await hub.get("/repos/acme/tools/rulesets/rule-suites/2"), 404)
+    assert await ids(client, ACME) == [2, 1]
+    assert await ids(client, ACME, repository_name="Kit") == [2]
+    assert await ids(client, ACME, repository_name="hello") == []
+    assert (await client.get(f"{ACME}/2")).json()["repository_name"] == "kit"
+    assert_error(await client.get(f"{ACME}/3"), 404)
+    assert_error(await client.get("/repos/acme/tools/rulesets/rule-suites/2"), 404)
 
 
 async def test_private_repositories_need_a_token_that_shows_them(
-    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+    client: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     kit = store.do(repositories.create, tools["owner_id"], "kit", private=True)
     other = store.do(repositories.create, tools["owner_id"], "other", private=True)
@@ -238,77 +225,74 @@ async def test_private_repositories_need_a_token_that_shows_them(
     make(store, kit, 2)
     make(store, other, 3)
 
-    def by(**given: Any) -> dict[str, str]:
-        value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], **given))
-        return {"Authorization": f"Bearer {value}"}
+    octo = partial(by, store, seed.octo)
 
     async def shown(headers: dict[str, str], **query: Any) -> list[tuple[int, str]]:
-        answer = await hub.get(ACME, headers=headers, params=query)
+        answer = await client.get(ACME, headers=headers, params=query)
         return sorted((one["id"], one["repository_name"]) for one in answer.json())
 
     for kind in ("personal", "oauth"):
         for scopes in ([], ["gist"], ["read:org"], ["admin:org"]):
             for path in (ACME, f"{ACME}/1"):
-                answer = await hub.get(path, headers=by(kind=kind, scopes=scopes))
+                answer = await client.get(path, headers=octo(kind=kind, scopes=scopes))
                 assert_error(answer, 403)
                 assert answer.headers["X-Accepted-OAuth-Scopes"] == "repo, public_repo"
-        public = by(kind=kind, scopes=["public_repo", "admin:org"])
+        public = octo(kind=kind, scopes=["public_repo", "admin:org"])
         assert await shown(public) == [(1, "tools")]
         assert await shown(public, repository_name="kit") == []
-        assert (await hub.get(f"{ACME}/1", headers=public)).json()["repository_name"] == "tools"
+        assert (await client.get(f"{ACME}/1", headers=public)).json()["repository_name"] == "tools"
         # Both paths hide a suite of a private repository: the organization's and the repository's.
-        hidden = await hub.get(f"{ACME}/2", headers=public)
-        twin = await hub.get("/repos/acme/kit/rulesets/rule-suites/2", headers=public)
-        missing = await hub.get(f"{ACME}/9", headers=public)
+        hidden = await client.get(f"{ACME}/2", headers=public)
+        twin = await client.get("/repos/acme/kit/rulesets/rule-suites/2", headers=public)
+        missing = await client.get(f"{ACME}/9", headers=public)
         assert hidden.json() == missing.json()
         assert (hidden.status_code, twin.status_code) == (404, 404)
-    assert len(await shown(by(scopes=["repo"]))) == 4
+    assert len(await shown(octo(scopes=["repo"]))) == 4
     permissions = {"organization_administration": "write"}
-    only = by(kind="fine_grained", permissions=permissions, repositories=[kit["id"]])
+    only = octo(kind="fine_grained", permissions=permissions, repositories=[kit["id"]])
     assert await shown(only) == [(1, "kit"), (1, "tools"), (2, "kit")]
 
 
-async def test_rule_suites_in_pages(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_rule_suites_in_pages(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
     for number in range(1, 6):
         make(store, seed.hello, number, pushed_at=iso(NOW - number * MINUTE))
-    answer = await hub.get(HELLO, params={"per_page": 2, "page": 2, "ref": "i-see-everything"})
+    answer = await client.get(HELLO, params={"per_page": 2, "page": 2, "ref": "i-see-everything"})
     assert [suite["id"] for suite in answer.json()] == [3, 4]
     assert links(answer)["last"].endswith("per_page=2&page=3&ref=i-see-everything")
 
 
 async def test_rule_suites_need_a_writing_administrator(
-    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+    client: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
     make(store, tools, 1)
     make(store, seed.hello, 1)
 
     def header(who: Row, **given: Any) -> dict[str, str]:
-        value, _ = store.do(lambda db: tokens.create(db, who["id"], **given))
-        return {"Authorization": f"Bearer {value}"}
+        return by(store, who, **given)
 
     def fine(**permissions: str) -> dict[str, str]:
         return header(seed.octo, kind="fine_grained", permissions=permissions)
 
     for path, enough in ((HELLO, "administration"), (ACME, "organization_administration")):
         for at in (path, f"{path}/1"):
-            assert (await hub.get(at, headers=fine(**{enough: "write"}))).status_code == 200
-            assert_error(await hub.get(at, headers=fine(**{enough: "read"})), 403)
-            assert_error(await hub.get(at, headers={"Authorization": ""}), 401)
+            assert (await client.get(at, headers=fine(**{enough: "write"}))).status_code == 200
+            assert_error(await client.get(at, headers=fine(**{enough: "read"})), 403)
+            assert_error(await client.get(at, headers={"Authorization": ""}), 401)
     reader = header(seed.reader, scopes=["repo"])
-    assert_error(await hub.get(HELLO, headers=reader), 403)
-    assert_error(await hub.get(ACME, headers=reader), 404)
+    assert_error(await client.get(HELLO, headers=reader), 403)
+    assert_error(await client.get(ACME, headers=reader), 404)
 
 
 async def test_a_later_event_updates_a_rule_suite(
-    hub: httpx.AsyncClient, store: Store, seed: Any
+    client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     make(store, seed.hello, 21, rule_evaluations=EVALUATIONS)
     reflect(store, seed.hello, {"id": 21, "result": "fail"}, "anything")
-    whole = (await hub.get(f"{HELLO}/21")).json()
+    whole = (await client.get(f"{HELLO}/21")).json()
     assert (whole["result"], whole["ref"]) == ("fail", REPORTED["ref"])
     assert len(whole["rule_evaluations"]) == 3
     reflect(store, seed.hello, {"id": 22, "result": "fail"})
-    assert_error(await hub.get(f"{HELLO}/22"), 404)
+    assert_error(await client.get(f"{HELLO}/22"), 404)
 
 
 odd = st.recursive(

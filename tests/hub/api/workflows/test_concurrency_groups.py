@@ -6,23 +6,18 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
+from bearer import Headers, bearer, by
+from platform_events import report
 
-from store import Connection, Store
-from store.accounts import tokens
-from store.projection import projection_table
+from store import Store
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 GROUPS = f"{HELLO}/actions/concurrency_groups"
 RUN_1 = f"{HELLO}/actions/runs/1/concurrency_groups"
-Headers = dict[str, str]
 
 
 def reported(store: Store, repo: Any, name: str, given: Any, concurrency: Any) -> None:
-    def take_up(db: Connection) -> None:
-        event = {**projection_table.projected_events(db), "name": name, "repo_id": repo["id"]}
-        projection_table.project(db, event, {name: given, "concurrency": concurrency})
-
-    store.do(take_up)
+    report(store, repo, name, **{name: given, "concurrency": concurrency})
 
 
 def run(store: Store, seed: Any, number: int, status: str = "queued", **concurrency: Any) -> None:
@@ -328,11 +323,10 @@ async def test_a_private_repository_s(hub: httpx.AsyncClient, store: Store, seed
     )
 
     def header(**given: Any) -> Headers:
-        value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], **given))
-        return {"Authorization": f"Bearer {value}"}
+        return by(store, seed.octo, **given)
 
     good = [header(scopes=["repo"]), header(kind="fine_grained", permissions={"actions": "read"})]
-    bad = [{}, header(scopes=["public_repo"]), {"Authorization": f"Bearer {seed.reader_token}"}]
+    bad = [{}, header(scopes=["public_repo"]), bearer(seed.reader_token)]
     for path in paths:
         for headers in good:
             assert (await hub.get(path, headers=headers)).status_code == 200

@@ -8,9 +8,10 @@ import pytest
 from dashboard_client import Browser, open_dashboard, text_of
 from ui_world import World
 from usage_world import using
+from websub_followers import follow
 
 from hub.ui.lists.views import LISTS
-from store import Connection, Store
+from store import Connection, Row, Store
 from store.accounts import apps
 from store.assistant import reports
 from store.audit import audit_log
@@ -18,8 +19,6 @@ from store.audit.audit_log import Actor, AuditEntry
 from store.clock import DAY, MovableClock
 from store.delivery.replays import replay_runs
 from store.delivery.replays.replay_selection import ReplaySelection
-from store.delivery.websub import websub, websub_requests
-from store.delivery.websub.websub_requests import WebSubRequest
 from store.delivery.websub.websub_topics import Topic
 from store.imports import imports
 from store.jobs import jobs
@@ -66,7 +65,7 @@ def furnish(db: Connection, world: World) -> None:
     interaction_limits.limit_repository(db, repo, "existing_users", db.now + DAY)
     enterprise_id = using(db).enterprise["id"]
     for number, name in enumerate(("b", "a")):
-        follow(db, repo["id"], f"https://{name}.example/")
+        follow(db, pushes(repo), f"https://{name}.example/")
         imports.start(
             db, (repo, world.seed.vault)[number]["id"], world.seed.octo["id"],
             "https://git.example/it.git", vcs="git",
@@ -79,17 +78,8 @@ def furnish(db: Connection, world: World) -> None:
     jobs.save_schedules(db, [JobSchedule(f"job-{name}", "@daily", db.now + DAY) for name in "ab"])
 
 
-def follow(db: Connection, repo_id: int, callback: str) -> None:
-    url = "https://forge.example/octo/hello/events/push"
-    topic = Topic(repo_id, "push", url)
-    wish = WebSubRequest(
-        "subscribe", url, topic, "https://hub.example/hub", callback, None, 900, None,
-        "a.example", "192.0.2.1",
-    )  # fmt: skip
-    websub_requests.create(db, wish, 100, 100)
-    (request,) = websub_requests.claim(db, 1)
-    websub.apply_verified(db, request, db.now)
-    websub_requests.complete(db, request, "verified", db.now)
+def pushes(repo: Row) -> Topic:
+    return Topic(repo["id"], "push", "https://forge.example/octo/hello/events/push")
 
 
 def heads(page: str) -> dict[str, tuple[str, str]]:
@@ -179,7 +169,7 @@ async def test_subscriptions_of_a_period_in_the_order_of_a_column(
     world: World, clock: MovableClock
 ) -> None:
     clock.advance(seconds=7200)
-    world.store.do(follow, world.seed.hello["id"], "https://c.example/")
+    world.store.do(follow, pushes(world.seed.hello), "https://c.example/")
     async with open_dashboard(world.store, world.seed.token, last=False, **SETTINGS) as browser:
 
         async def found(query: str) -> list[str]:

@@ -8,12 +8,12 @@ import pytest
 from dashboard_client import open_dashboard, text_of
 from statement_log import statements
 from ui_rows import arrive, hook, operator
+from websub_followers import follow
 
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.delivery.listing import event_page
-from store.delivery.websub import websub, websub_foreign, websub_requests
-from store.delivery.websub.websub_requests import WebSubRequest
+from store.delivery.websub import websub_foreign
 from store.delivery.websub.websub_topics import Topic, external_topic
 from store.hooks import hooks
 from store.hooks.hook_targets import organization
@@ -188,13 +188,7 @@ async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
 
 
 def _follow(db: Connection, topic: Topic) -> None:
-    wish = WebSubRequest(
-        "subscribe", topic.self_url, topic, "https://hub.example/hub", "https://a.example/", None,
-        900, None, "a.example", "192.0.2.1",
-    )  # fmt: skip
-    websub_requests.create(db, wish, 100, 100)
-    (request,) = websub_requests.claim(db, 1)
-    websub.apply_verified(db, request, db.now)
+    follow(db, topic, "https://a.example/")
     websub_foreign.mark_changed(db, topic)
 
 
