@@ -5,8 +5,9 @@ from typing import Any
 
 import httpx
 from bearer import Headers, bearer
+from transactions import transaction
 
-from store import Connection, Row, Store
+from store import Row, Store
 from store.accounts import accounts, tokens
 from store.repositories import repositories
 
@@ -44,7 +45,7 @@ class Acme:
 
 
 def make(store: Store) -> Acme:
-    def made(db: Connection) -> Acme:
+    with transaction(store) as db:
         org = accounts.create(db, "acme", kind="Organization")
         people = {}
         for login, role in (("octo", "admin"), ("plain", "member"), ("pusher", "member")):
@@ -56,8 +57,6 @@ def make(store: Store) -> Acme:
         where = repositories.create(db, accounts.create(db, "else")["id"], "where")
         repositories.grant(db, tools["id"], people["pusher"], "write")
         return Acme(store, org, tools, bells, safe, where, people)
-
-    return store.do(made)
 
 
 def deployment(called: str = "web", /, **given: Any) -> Row:

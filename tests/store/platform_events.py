@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from store import Connection, Row, Store
+from transactions import transaction
+
+from store import Row, Store
 from store.projection import projection_table
 
 
@@ -23,7 +25,5 @@ def report(
     if name in projection_table.PREPARED:
         projection_table.PREPARED[name](payload)
 
-    def project(db: Connection) -> None:
+    with transaction(store) as db:
         projection_table.project(db, projection_table.projected_events(db) | about, payload)
-
-    store.do(project)

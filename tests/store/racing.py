@@ -1,12 +1,12 @@
 """Two processes on one PostgreSQL database, the second of which waits for the first."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from transactions import transaction
 from waiting import PATIENCE, wait_until
 
 from store import Connection, Store
@@ -19,18 +19,6 @@ def sql(url: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True) as raw:
         cursor = raw.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
-
-
-@contextmanager
-def transaction(store: Store) -> Iterator[Connection]:
-    """A write transaction that is open during the block and committed at its end."""
-    session = store.engine.session()
-    session.begin(store.clock.now(), write=True)
-    try:
-        yield session.db
-        session.commit()
-    finally:
-        session.close()
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:

@@ -13,13 +13,14 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from hub_client import open_client
+from transactions import transaction
 
 from hub.app import create_app
 from hub.auth import passwords
 from hub.openid import people
 from hub.openid.errors import SignInFailed
 from hub.settings import HubSettings
-from store import Connection, Store, open_store
+from store import Store, open_store
 from store.accounts import accounts, apps, logins, sso, tokens
 from store.accounts import totp as one_time
 from store.clock import SECOND, MovableClock
@@ -387,15 +388,13 @@ async def test_an_installation_s_token_lasts_an_hour(
 def guild(store: Store, seed: Any) -> int:
     """An organization with single sign-on, which octo administers, and its two repositories."""
 
-    def make(db: Connection) -> int:
+    with transaction(store) as db:
         number: int = accounts.create(db, "guild", kind="Organization")["id"]
         accounts.join(db, number, seed.octo["id"], "admin")
         repositories.create(db, number, "hall")
         repositories.create(db, number, "cellar", private=True)
         sso.enforce(db, number, True)
         return number
-
-    return store.do(make)
 
 
 async def test_a_token_needs_single_sign_on_of_its_organization(

@@ -9,6 +9,7 @@ import threading
 
 import httpx
 from bearer import bearer
+from transactions import transaction
 from waiting import PATIENCE
 
 from store import Store
@@ -68,12 +69,10 @@ def url_of(process: Process) -> str:
 def prepare(store: Store) -> str:
     """Create `ada/bell`. Return its owner's token, with the scopes `repo` and `admin:repo_hook`."""
 
-    def make(db) -> str:
+    with transaction(store) as db:
         user = accounts.create(db, "ada")
         repositories.create(db, user["id"], "bell")
         return tokens.create(db, user["id"], scopes=["repo", "admin:repo_hook"])[0]
-
-    return store.do(make)
 
 
 def subscribe_and_push(hub: str, receiver: str, token: str) -> None:

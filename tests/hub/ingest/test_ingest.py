@@ -10,12 +10,13 @@ import pytest
 from assertions import assert_error, attempted, waiting
 from hub_client import open_client
 from incoming_events import hook_for, kept, refused
+from transactions import transaction
 from waiting import until
 
 from hub.app import create_app
 from hub.ingest.auth_batcher import MOST, AuthBatcher
 from hub.settings import HubSettings
-from store import Connection, Store
+from store import Store
 from store.accounts import accounts, tokens
 from store.delivery import event_queries, events
 from store.errors import Busy, Contended, Missing, Unavailable
@@ -359,14 +360,14 @@ async def test_an_event_is_refused_while_the_store_is_busy(
 async def test_events_need_a_token_that_may_push(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    def people(db: Connection) -> dict[str, str]:
+    with transaction(store) as db:
         writer = accounts.create(db, "writer")
         repositories.grant(db, seed.hello["id"], writer["id"], "write")
 
         def of(**what: Any) -> str:
             return tokens.create(db, writer["id"], **what)[0]
 
-        return {
+        found = {
             "repo": of(scopes=["repo"]),
             "public": of(scopes=["public_repo"]),
             "hooks": of(scopes=["admin:repo_hook"]),
@@ -374,8 +375,6 @@ async def test_events_need_a_token_that_may_push(
             "look": of(kind="fine_grained", permissions={"contents": "read"}),
             "app": of(kind="installation", permissions={"webhooks": "write"}),
         }
-
-    found = store.do(people)
 
     async def post(token: str, repository: str = "hello") -> httpx.Response:
         header = {"Authorization": f"token {token}"}

@@ -5,6 +5,7 @@ from email.policy import SMTP, default
 from typing import Any
 
 import pytest
+from transactions import transaction
 
 from hub.mail.composer import MailComposer
 from hub.settings import HubSettings
@@ -38,7 +39,7 @@ def test_texts_from_outside_add_no_header_and_no_line(
 ) -> None:
     evil = "refs/x\r\nBcc: eve@evil.example\r\n\r\n.\r\nQUIT\u2028\x1b[2J"
 
-    def compose(db: Connection) -> bytes:
+    with transaction(store) as db:
         hook = hooks.create(
             db, seed.hello["id"], url="https://u:pass@ci.example/in?token=SECRET", events=["push"]
         )
@@ -49,9 +50,7 @@ def test_texts_from_outside_add_no_header_and_no_line(
         )
         found = composer(db, mail)
         assert found is not None
-        return found.as_bytes(policy=SMTP)
-
-    content = store.do(compose)
+        content = found.as_bytes(policy=SMTP)
     parsed = message_from_bytes(content, policy=default)
     assert parsed["Bcc"] is None
     assert parsed["To"] == "octo@people.example"
@@ -95,13 +94,11 @@ def test_a_text_that_looks_encoded_adds_no_header(
 def test_domains_in_unicode_are_sent_in_ascii(
     store: Store, seed: Any, composer: MailComposer
 ) -> None:
-    def compose(db: Connection) -> Any:
+    with transaction(store) as db:
         number = outbox.add(db, outbox.TEST, "ada@müller.example")
         mail = outbox.get(db, number)
         assert mail is not None
-        return composer(db, mail)
-
-    found = store.do(compose)
+        found = composer(db, mail)
     assert found["To"] == "ada@xn--mller-kva.example"
     assert found["Subject"] == "[tocsin] test message"
     assert found["Message-ID"].endswith("@forge.example>")
@@ -110,25 +107,21 @@ def test_domains_in_unicode_are_sent_in_ascii(
 def test_an_address_from_an_earlier_version_adds_no_header(
     store: Store, seed: Any, composer: MailComposer
 ) -> None:
-    def compose(db: Connection) -> bytes:
+    with transaction(store) as db:
         address = "=?utf-8?q?x=0ABcc:_eve=40evil.example?=@reader.example"
         mail = outbox.get(db, outbox.add(db, outbox.TEST, address))
         assert mail is not None
         found = composer(db, mail)
         assert found is not None
-        return found.as_bytes(policy=SMTP)
-
-    content = store.do(compose)
+        content = found.as_bytes(policy=SMTP)
     assert b"\nBcc:" not in content
     assert b'To: "= ?utf-8?q?' in content
 
 
 def test_long_texts_are_cut(store: Store, seed: Any, composer: MailComposer) -> None:
-    def compose(db: Connection) -> Any:
+    with transaction(store) as db:
         hook = hooks.create(db, seed.hello["id"], url="https://ci.example/", events=["push"])
         data = {"since": db.now, "reason": "x" * 100_000}
-        return composer(db, mail_about(db, seed, NewAlert("hook.disabled", hook["id"], data)))
-
-    found = store.do(compose)
+        found = composer(db, mail_about(db, seed, NewAlert("hook.disabled", hook["id"], data)))
     assert len(found["Subject"]) < 400
     assert len(found.get_content()) < 2_000

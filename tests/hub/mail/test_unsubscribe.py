@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pytest
+from transactions import transaction
 
 from hub.mail import links
 from hub.mail.composer import MailComposer
@@ -114,7 +115,7 @@ async def test_looking_at_the_page_changes_nothing(post: Post, client: httpx.Asy
 async def test_hooks_that_an_account_no_longer_administers_have_no_name(
     post: Post, client: httpx.AsyncClient
 ) -> None:
-    def lose(db: Connection) -> None:
+    with transaction(post.store) as db:
         hook = hooks.get(db, post.seed.hello["id"], post.one)
         assert hook is not None
         hooks.update(db, hook, url="https://secret.example/")
@@ -123,8 +124,6 @@ async def test_hooks_that_an_account_no_longer_administers_have_no_name(
             id=post.seed.hello["id"],
             owner=post.seed.reader["id"],
         )
-
-    post.store.do(lose)
     for answer in (
         await stranger(client).get(post.header),
         await client.post(post.header, data=ONE_CLICK),
@@ -216,13 +215,10 @@ async def test_the_link_of_a_deleted_hook_is_explained(
 async def test_the_link_of_a_removed_account_is_explained(
     store: Store, seed: Any, settings: HubSettings, client: httpx.AsyncClient
 ) -> None:
-    def link(db: Connection) -> str:
+    with transaction(store) as db:
         gone = accounts.create(db, "gone")
         found = links.link(db, Urls(settings.root()), gone["id"], [INSTALLATION])
         account_removal.remove(db, gone)
-        return found
-
-    found = store.do(link)
     for answer in (
         await stranger(client).get(found),
         await client.post(found, data=ONE_CLICK),
@@ -236,10 +232,8 @@ async def test_the_link_of_a_removed_account_is_explained(
 async def test_the_whole_installation_has_a_link_too(
     store: Store, seed: Any, settings: HubSettings, client: httpx.AsyncClient
 ) -> None:
-    def link(db: Connection) -> str:
-        return links.link(db, Urls(settings.root()), seed.octo["id"], [INSTALLATION])
-
-    found = store.do(link)
+    with transaction(store) as db:
+        found = links.link(db, Urls(settings.root()), seed.octo["id"], [INSTALLATION])
     assert urlsplit(found).path == "/api/v3/alerts/unsubscribe"
     answer = await stranger(client).post(found, data=ONE_CLICK)
     assert "the whole installation" in answer.text
@@ -248,7 +242,7 @@ async def test_the_whole_installation_has_a_link_too(
 def test_a_link_about_many_hooks_is_sent_in_one_piece(
     store: Store, seed: Any, settings: HubSettings
 ) -> None:
-    def compose(db: Connection) -> EmailMessage:
+    with transaction(store) as db:
         emails.add(db, seed.octo["id"], ["octo@people.example"], verified=True)
         made = [
             hooks.create(db, seed.hello["id"], url=f"https://ci{n}.example/", events=["ping"])
@@ -260,11 +254,8 @@ def test_a_link_about_many_hooks_is_sent_in_one_piece(
         (row,) = outbox.list_due(db, 9)
         domain = f"{'a' * 60}.example"
         composer = MailComposer(settings.model_copy(update={"mail_from": f"t@{domain}"}))
-        found = composer(db, row)
-        assert found is not None
-        return found
-
-    mail = store.do(compose)
+        mail = composer(db, row)
+        assert mail is not None
     line = header_lines(mail, "List-Unsubscribe")
     assert re.fullmatch(r"<[!-;=?-~]+>", line)
     assert len(line) < 900

@@ -7,6 +7,7 @@ import pytest
 from assertions import BASE
 from bearer import bearer
 from hub_client import open_client
+from transactions import transaction
 
 from hub.operations import OPERATIONS
 from hub.rest.auditing import changed, declared
@@ -117,14 +118,12 @@ async def test_events_are_not_in_it(client: httpx.AsyncClient, store: Store) -> 
 async def test_an_app_is_audited_as_the_actor(
     store: Store, seed: Any, settings: HubSettings
 ) -> None:
-    def make(db: Any) -> str:
+    with transaction(store) as db:
         _, app = apps.create(
             db, seed.reader["id"], "lab", url="https://lab.example/",
             client_id="lab-client", client_secret="s" * 40,
         )  # fmt: skip
-        return grants.issue(db, app, seed.octo["id"], scopes=["repo"])[0]
-
-    value = store.do(make)
+        value = grants.issue(db, app, seed.octo["id"], scopes=["repo"])[0]
     async with open_client(store, settings, auth=("lab-client", "s" * 40)) as client:
         checked = await client.post("/applications/lab-client/token", json={"access_token": value})
         assert checked.status_code == 200

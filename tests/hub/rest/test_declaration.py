@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from starlette.types import Receive, Scope, Send
+from transactions import transaction
 
 from hub.auth.access import OnRepo, as_user, on_repo, on_user, public
 from hub.auth.app_access import as_app
@@ -142,11 +143,8 @@ def test_a_wrong_route_or_a_missing_docstring_is_refused() -> None:
 
 
 def test_an_undeclared_event_cannot_be_emitted(seed: Any, store: Any) -> None:
-    def emit(db: Connection) -> None:
+    with pytest.raises(AssertionError, match="push is not in"), transaction(store) as db:
         Context(db, None, None).emit("push", seed.hello)  # type: ignore[arg-type]
-
-    with pytest.raises(AssertionError, match="push is not in"):
-        store.do(emit)
 
 
 def test_ids_and_routes_of_operations_are_unique() -> None:

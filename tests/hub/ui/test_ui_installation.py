@@ -6,6 +6,7 @@ import pytest
 from audit_forgery import forge
 from dashboard_client import open_dashboard, text_of
 from engines import embedded
+from transactions import transaction
 from ui_rows import operator
 
 from hub.ui.pages import audit_log
@@ -112,11 +113,9 @@ def changed(store: Store, many: int, actor: str = "octo") -> None:
         Actor(actor, "token"), "repos/update", "/repos/octo/hello", "200", fields=("name",)
     )
 
-    def write(db: Any) -> None:
+    with transaction(store) as db:
         for _ in range(many):
             audit.add(db, entry)
-
-    store.do(write)
 
 
 async def test_the_audit_log_is_filtered_by_action_actor_and_time(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from dashboard_client import Browser, open_dashboard, text_of
+from transactions import transaction
 from ui_world import World
 
 from hub.rest.resolve import PARAMETER
@@ -50,7 +51,7 @@ def paths(world: World) -> dict[str, list[object]]:
     """Create objects for the parameters of paths. Return the values for each parameter."""
     attempt = world.send(world.hidden)[0]
 
-    def make(db: Any) -> dict[str, list[object]]:
+    with transaction(world.store) as db:
         jobs.save_schedules(db, [JobSchedule("prune", "* * * * *", None)])
         asked = ReplaySelection(repo_id=world.hidden["repo_id"])
         runs = [replay_runs.create(db, one, "root")["id"] for one in (asked, ReplaySelection())]
@@ -71,8 +72,6 @@ def paths(world: World) -> dict[str, list[object]]:
             "event_id": [event],
             "repo_id": [world.hidden["repo_id"]],
         }
-
-    return world.store.do(make)
 
 
 def _installation(db: Any) -> Any:

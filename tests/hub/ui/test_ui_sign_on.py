@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from assertions import attempted
 from dashboard_client import open_dashboard, text_of
+from transactions import transaction
 from ui_world import World, deliver, hook
 from websub_followers import follow
 
@@ -59,7 +60,8 @@ class Guarded:
 def guarded(store: Store, seed: Any) -> Guarded:
     world = World(store, seed)
 
-    def make(db: Connection) -> Guarded:
+    world.send(world.good, "mine")
+    with transaction(store) as db:
         acme, guild = (accounts.create(db, n, kind="Organization") for n in ("acme", "guild"))
         for one in (acme, guild):
             url = f"https://receiver.example/{one['login']}"
@@ -77,9 +79,6 @@ def guarded(store: Store, seed: Any) -> Guarded:
         assert root is not None
         value, row = tokens.create(db, root["id"], scopes=SCOPES)
         return Guarded(acme, kit, value, row["id"], event.event_id)
-
-    world.send(world.good, "mine")
-    return store.do(make)
 
 
 def fail(db: Connection, hook_id: int) -> None:

@@ -11,6 +11,7 @@ import orjson
 import pytest
 from bearer import bearer
 from hub_client import open_client
+from transactions import transaction
 
 from hub.settings import HubSettings
 from hub.websub.topic_access import needed_for
@@ -96,12 +97,10 @@ async def test_a_token_that_reads_hooks_needs_an_alerts_permission_too(
 async def test_drafts_and_fields_of_members_are_for_no_reader(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    def prepare(db: Connection) -> None:
+    with transaction(store) as db:
         repositories.grant(db, seed.vault["id"], seed.reader["id"], "read")
         accept(db, seed.vault, "release", DRAFT, "created")
         accept(db, seed.vault, "issues", FIELD, "field_added")
-
-    store.do(prepare)
     for token in (seed.token, seed.reader_token):
         for event in ("release", "issues"):
             answer = await hub.get(f"/octo/vault/events/{event}", headers=bearer(token))
@@ -199,15 +198,13 @@ def test_a_topic_reads_one_body(store: Store, seed: Any) -> None:
 
 
 async def test_an_example_changes_no_topic(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    def prepare(db: Connection) -> None:
+    with transaction(store) as db:
         hook = hooks.create(
             db, seed.hello["id"], url="https://r.example/", events=["push"], content_type="json"
         )
         accept(db, seed.hello, "push", PUSH)
         for _ in range(websub_feeds.MANY + 1):
             outbox.send_example(db, "push", None, seed.hello["id"], b'{"ref":"x"}', hook["id"])
-
-    store.do(prepare)
     assert (await hub.get("/octo/hello/events/push")).content == PUSH
     items = (await hub.get("/octo/hello/events.json")).json()["items"]
     assert [item["title"] for item in items] == ["push: refs/heads/main"]

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from store_world import World
+from transactions import transaction
 
-from store import Connection, Row
+from store import Row
 from store.accounts import accounts, app_list, app_tokens, apps, grants, tokens
 from store.clock import SECOND
 from store.errors import Conflict, Invalid
@@ -164,15 +165,13 @@ def test_an_app_has_one_grant_for_each_user(world: World) -> None:
     eve = world.store.do(accounts.create, "eve")
     soon = world.now + 60 * SECOND
 
-    def issue(db: Connection) -> None:
+    with transaction(world.store) as db:
         mine = world.user["id"]
         grants.issue(db, lab, mine, scopes=["repo", "user:email"])
         grants.issue(db, lab, mine, scopes=["user"], fingerprint="b")
         grants.issue(db, lab, mine, scopes=["gist"], fingerprint="c", expires_at=soon)
         grants.issue(db, bench, mine)
         grants.issue(db, lab, eve["id"], scopes=["delete_repo"])
-
-    world.store.do(issue)
     look = world.store.look
     first, second = look(grants.page, world.user["id"], limit=10, offset=0)
     assert first["scopes"] == ["repo", "user", "gist"]

@@ -2,8 +2,9 @@
 
 import pytest
 from store_world import World
+from transactions import transaction
 
-from store import Connection, Row
+from store import Row
 from store.accounts import accounts
 from store.accounts.viewers import RepositoryViewer
 from store.agents import agent_repositories, agent_variables
@@ -71,14 +72,11 @@ def test_a_removed_repository_is_no_longer_selected(world: World, org: Row) -> N
 def test_those_with_one_of_the_roles_collaborate(
     world: World, org: Row, role: str | None, collaborates: bool
 ) -> None:
-    def granted(db: Connection) -> Row:
+    with transaction(world.store) as db:
         somebody = accounts.create(db, "bob")
         repo = repositories.create(db, org["id"], "tools", private=True)
         if role is not None:
             repositories.grant(db, repo["id"], somebody["id"], role)
-        return somebody
-
-    somebody = world.store.do(granted)
     for shown, found in ((True, collaborates), (False, False)):
         viewer = RepositoryViewer(somebody, private=shown)
         given = (org["id"], somebody["id"], viewer, ["triage", "write"])

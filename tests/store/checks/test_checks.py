@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from platform_events import report
 from store_world import World
+from transactions import transaction
 
 from store import Connection, Row
 from store.accounts import accounts, apps
@@ -96,15 +97,13 @@ def suite_of(world: World, number: int = 118578147) -> Row:
 
 
 def own_suite(world: World, sha: str = SHA) -> Row:
-    def make(db: Connection) -> Row:
+    with transaction(world.store) as db:
         app = apps.by_name(db, "ci")
         if app is None:
             _, app = apps.create(
                 db, world.user["id"], "ci", url="https://ci.example/", kind="integration"
             )
         return check_suites.of_app(db, world.repo["id"], sha, app["id"])[0]
-
-    return world.store.do(make)
 
 
 def make_run(world: World, name: str = "lint", **fields: Any) -> Row:
@@ -396,7 +395,7 @@ def test_a_suite_is_made_once(world: World) -> None:
 def test_the_newest_thousand_runs_of_a_name_are_kept(world: World) -> None:
     suite = own_suite(world)
 
-    def fill(db: Connection) -> None:
+    with transaction(world.store) as db:
         columns = "repo_id, suite_id, number, name, status, created_at, updated_at"
         rows = [
             (world.repo["id"], suite["id"], number, name, "queued", 0, 0)
@@ -410,8 +409,6 @@ def test_the_newest_thousand_runs_of_a_name_are_kept(world: World) -> None:
         check_run_projection.write_run(
             db, reflected, 20_000, None, {"name": "many", "status": "queued"}
         )
-
-    world.store.do(fill)
     in_all = CheckRunFilter(only_latest=False)
     assert world.store.look(check_runs.count, [suite["id"]], in_all) == 1_005
     named = CheckRunFilter("many", only_latest=False)
@@ -440,7 +437,7 @@ def test_the_counts_match_a_model(
 ) -> None:
     monkeypatch.setattr(check_runs, "MOST_OF_A_NAME", 4)
 
-    def play(db: Connection) -> None:
+    with transaction(world.store) as db:
         db.execute("DELETE FROM check_suite")
         suite = _suite(db, world)
         model: list[dict[str, Any]] = []
@@ -463,8 +460,6 @@ def test_the_counts_match_a_model(
                 for gone in same[:-4]:
                     model.remove(gone)
         _compare(db, suite, model)
-
-    world.store.do(play)
 
 
 def _id(run: dict[str, Any]) -> int:

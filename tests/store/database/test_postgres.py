@@ -20,8 +20,9 @@ from engines import engine_url
 from issue_world import Platform, issue
 from long_texts import incompressible
 from postgres_databases import database
-from racing import HERE, at_once, sql, transaction, waits
+from racing import HERE, at_once, sql, waits
 from store_world import START, FakeNotifier, World, make_world
+from transactions import transaction
 from waiting import PATIENCE, until, wait_until
 
 from store import Connection, Store, open_store

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from store_world import World
+from transactions import transaction
 
-from store import Connection
 from store.clock import HOUR, SECOND
 from store.database import id_search
 from store.delivery import (
@@ -390,14 +390,12 @@ def note(world: World, hook_id: int) -> None:
     """Mute, silence, and leave the mails about a hook, one of whose deliveries has died."""
     sql = "INSERT INTO problem_note (hook_id, kind, muted_until) VALUES (:id, '500', :now)"
 
-    def write(db: Connection) -> None:
+    with transaction(world.store) as db:
         db.execute(sql, id=hook_id, now=db.now)
         subscriptions.unsubscribe(db, world.user["id"], [hook_id])
         if hook_id > 0:
             hook_silences.silence(db, [hook_id], db.now, "ada")
             exhausted.count(db, [(hook_id, 1)])
-
-    world.store.do(write)
 
 
 def noted(world: World, table: str) -> list[int]:

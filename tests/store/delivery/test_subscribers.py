@@ -5,6 +5,7 @@ from typing import Any
 
 from engines import embedded
 from store_world import World
+from transactions import transaction
 from websub_followers import follow
 
 from store import Connection, Row
@@ -28,7 +29,8 @@ def follow_key(db: Connection, repo_id: int, key: str, callback: str) -> None:
 def test_a_claim_of_requests_reads_none_that_are_done(world: World) -> None:
     plans: list[str] = []
 
-    def claim(db: Connection) -> None:
+    with transaction(world.store) as db:
+
         def explain(sql: str, **given: Any) -> list[Row]:
             plans.extend(row[3] for row in db.tuples(f"EXPLAIN QUERY PLAN {sql}", **given))
             return []
@@ -37,8 +39,6 @@ def test_a_claim_of_requests_reads_none_that_are_done(world: World) -> None:
             all=explain, chosen=db.chosen, skip_locked=db.skip_locked, now=db.now
         )
         websub_requests.claim(spy, 5)
-
-    world.store.do(claim)
     assert "SEARCH websub_request USING INDEX websub_request_due (due_at<?)" in plans
     assert "SCAN websub_request" not in plans
 

@@ -9,6 +9,7 @@ import orjson
 import pytest
 from statement_log import statements
 from store_world import URL, World
+from transactions import transaction
 
 from store import Connection, Row
 from store.accounts import accounts, apps
@@ -90,7 +91,7 @@ CHANGES: list[Callable[[Installed], Any]] = [
 
 @pytest.fixture
 def mill(world: World) -> Installed:
-    def make(db: Connection) -> Installed:
+    with transaction(world.store) as db:
         org = accounts.create(db, "acme", kind="Organization")
         repos = [repositories.create(db, org["id"], name) for name in ("tools", "kit")]
         _, app = apps.create(
@@ -105,8 +106,6 @@ def mill(world: World) -> Installed:
         on = installations.create(db, app, org)
         hook = app_hooks.create(db, app, url=URL, content_type="json", secret="s3cret")
         return Installed(world, app, org, repos, on, hook)
-
-    return world.store.do(make)
 
 
 class TestEventsReachTheHook:
@@ -197,13 +196,11 @@ class TestEventsReachTheHook:
         assert mill.reached("g-4")
 
     def test_two_apps_on_one_account_get_an_event_once_each(self, mill: Installed) -> None:
-        def make(db: Connection) -> Row:
+        with transaction(mill.world.store) as db:
             given = {"url": "https://kiln.example/", "kind": "integration", "events": ["push"]}
             _, kiln = apps.create(db, mill.org["id"], "Kiln", permissions=ASKED, **given)
             installations.create(db, kiln, mill.org)
-            return app_hooks.create(db, kiln, url=URL)
-
-        other = mill.do(make)
+            other = app_hooks.create(db, kiln, url=URL)
         mill.world.arrive("g-1", scope=1, repo_id=mill.repos[0]["id"], name="push")
         assert [row["hook_id"] for row in mill.world.rows()] == [mill.hook["id"], other["id"]]
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 from engines import served
-from racing import overlap, transaction
+from racing import overlap
 from store_world import World
+from transactions import transaction
 
 from store import Connection, Row, Store
 from store.accounts import apps

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from store_world import URL, World
+from transactions import transaction
 
 from store import Connection, Row
 from store.database.sqlite.connections import SqliteSession
@@ -322,15 +323,13 @@ def test_a_repetition_is_found_by_an_index(world: World, kind: str) -> None:
     own = world.repo["id"] if kind == "repository" else world.user["id"]
     target = HookTarget(kind, own)  # type: ignore[arg-type]
 
-    def plan(db: Connection) -> list[str]:
+    with transaction(world.store) as db:
         column, many = COLUMNS[kind], range(2_000)
         rows = [(own, f"{URL}/{at}", "json", "[]", "{}", 1, 1) for at in many]
         columns = f"{column}, url, content_type, events, options, created_at, updated_at"
         db.insert_many("hook", columns, rows)
         db.execute("ANALYZE")
-        return explained(db, lambda spied: hooks.by_url(spied, target, URL))
-
-    lines = world.store.do(plan)
+        lines = explained(db, lambda spied: hooks.by_url(spied, target, URL))
     assert any(f"hook_{kind}_url" in line for line in lines), lines
 
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from platform_events import report
 from store_world import World
+from transactions import transaction
 
-from store import Connection, Row
+from store import Row
 from store.accounts import accounts
 from store.clock import iso
 from store.issues import commit_comments
@@ -154,12 +155,10 @@ def test_a_body_has_a_bound(world: World) -> None:
 
 
 def test_own_and_reported_comments_are_kept_side_by_side(world: World) -> None:
-    def write(db: Connection) -> Row:
-        return commit_comments.create(
+    with transaction(world.store) as db:
+        mine = commit_comments.create(
             db, world.repo["id"], world.user["id"], SHA, RenderedText("mine")
         )
-
-    mine = world.store.do(write)
     reflect(world, event())
     assert [row["body"] for row in every(world)] == ["mine", "This is a *really* good change!"]
     assert world.store.look(commit_comments.get, world.repo["id"], mine["id"]) == mine

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from transactions import transaction
 
 from store import Connection, Store
 from store.accounts import accounts, emails
@@ -17,7 +18,7 @@ LIMITS = MailLimits(9, 99)
 def note(store: Store, people: int, many: int) -> None:
     """Make `many` hooks of an organization fail, and note that for each of its owners."""
 
-    def make(db: Connection) -> None:
+    with transaction(store) as db:
         tower = accounts.create(db, "tower", kind="Organization")
         for number in range(people):
             owner = accounts.create(db, f"owner{number}")
@@ -33,8 +34,6 @@ def note(store: Store, people: int, many: int) -> None:
                 now=db.now,
             )
         notices.add(db, db.all("SELECT id, hook_id FROM alert ORDER BY id"), 0)
-
-    store.do(make)
 
 
 class Counter:

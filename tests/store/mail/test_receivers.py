@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from transactions import transaction
 
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, emails, teams
@@ -35,7 +36,7 @@ def logins(db: Connection, hook_id: int) -> list[str]:
 
 
 def test_receivers_of_a_repository_hook_are_its_owner_and_admins(store: Store) -> None:
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         ada, bob, cy = (person(db, login) for login in ("ada", "bob", "cy"))
         repo = repositories.create(db, ada["id"], "mill")
         repositories.grant(db, repo["id"], bob["id"], "admin")
@@ -44,11 +45,9 @@ def test_receivers_of_a_repository_hook_are_its_owner_and_admins(store: Store) -
         assert logins(db, hook["id"]) == ["ada", "bob"]
         assert receivers.of_hook(db, hook["id"])[0]["email"] == "ada@people.example"
 
-    store.do(check)
-
 
 def test_an_admin_team_gets_mail_of_its_repository_hooks_only(store: Store) -> None:
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         ada, bob, cy = (person(db, login) for login in ("ada", "bob", "cy"))
         tower = organization(db, ada)
         for member in (bob, cy):
@@ -63,11 +62,9 @@ def test_an_admin_team_gets_mail_of_its_repository_hooks_only(store: Store) -> N
         assert logins(db, of_repo["id"]) == ["ada", "bob"]
         assert logins(db, of_organization["id"]) == ["ada"]
 
-    store.do(check)
-
 
 def test_receivers_of_an_app_hook_are_the_owners_of_its_account(store: Store) -> None:
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         ada, bob = person(db, "ada"), person(db, "bob")
         for owner, name in ((ada, "one"), (organization(db, bob), "two")):
             _, app = apps.create(
@@ -76,21 +73,17 @@ def test_receivers_of_an_app_hook_are_the_owners_of_its_account(store: Store) ->
             hook = app_hooks.create(db, app, url=URL)
             assert logins(db, hook["id"]) == ["ada" if name == "one" else "bob"]
 
-    store.do(check)
-
 
 def test_receivers_of_a_system_hook_are_the_site_administrators(store: Store) -> None:
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         person(db, "ada")
         person(db, "root", site_admin=True)
         hook = hooks.create(db, hook_targets.SYSTEM, url=URL, events=["push"])
         assert logins(db, hook["id"]) == logins(db, INSTALLATION) == ["root"]
 
-    store.do(check)
-
 
 def test_receivers_need_a_verified_primary_address(store: Store) -> None:
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         ada = accounts.create(db, "ada")
         hook = hooks.create(
             db, repositories.create(db, ada["id"], "mill")["id"], url=URL, events=["push"]
@@ -107,34 +100,28 @@ def test_receivers_need_a_verified_primary_address(store: Store) -> None:
         assert logins(db, hook["id"]) == ["ada"]
         assert receivers.address_of(db, ada["id"]) == "ada@people.example"
 
-    store.do(check)
-
 
 def test_a_deleted_hook_has_no_receivers(store: Store) -> None:
     assert store.look(receivers.of_hook, 77) == []
 
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         repo = repositories.create(db, person(db, "ada")["id"], "mill")
         hook = hooks.create(db, repo["id"], url=URL, events=["push"])
         hook_removal.delete(db, hook)
         assert logins(db, hook["id"]) == []
 
-    store.do(check)
-
 
 def test_their_number_is_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receivers, "MOST", 2)
 
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         for number in range(4):
             person(db, f"admin{number}", site_admin=True)
         assert logins(db, INSTALLATION) == ["admin0", "admin1"]
 
-    store.do(check)
-
 
 def test_people_can_unsubscribe_from_a_hook_and_subscribe_again(store: Store) -> None:
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         ada = person(db, "ada")
         repo = repositories.create(db, ada["id"], "mill")
         one, two = (hooks.create(db, repo["id"], url=URL + n, events=["push"]) for n in "12")
@@ -145,11 +132,9 @@ def test_people_can_unsubscribe_from_a_hook_and_subscribe_again(store: Store) ->
         assert subscriptions.subscribe(db, ada["id"], [one["id"], two["id"]]) == 1
         assert logins(db, one["id"]) == ["ada"]
 
-    store.do(check)
-
 
 def test_the_hooks_of_an_account_are_the_ones_that_have_it_as_receiver(store: Store) -> None:
-    def check(db: Connection) -> None:
+    with transaction(store) as db:
         ada, bob, cy, eve = (person(db, login) for login in ("ada", "bob", "cy", "eve"))
         root = person(db, "root", site_admin=True)
         mute = accounts.create(db, "mute", site_admin=True)
@@ -184,5 +169,3 @@ def test_the_hooks_of_an_account_are_the_ones_that_have_it_as_receiver(store: St
         for account, number in ((mute, ids[4]), (eve, ids[1]), (root, INSTALLATION)):
             assert number in receivers.hooks_of_administrator(db, account["id"], [number])
         assert not receivers.hooks_of_administrator(db, cy["id"], ids)
-
-    store.do(check)

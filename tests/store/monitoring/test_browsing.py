@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from engines import embedded
 from store_world import URL, World
+from transactions import transaction
 
 from store import Connection
 from store.alerts import hook_checks, problems
@@ -83,15 +84,13 @@ def test_unhealthy_hooks_are_counted_beyond_the_limit(world: World) -> None:
     made = [world.hook("push")["id"] for _ in range(6)]
     off, disabled, resting, early, late, _ = made
 
-    def spoil(db: Connection) -> None:
+    with transaction(world.store) as db:
         for at, hook_id in enumerate((off, resting, early, late)):
             db.execute("UPDATE hook SET failing_since = :at WHERE id = :id", at=at + 1, id=hook_id)
         until = db.now + HOUR
         db.execute("UPDATE hook SET resting_until = :at WHERE id = :id", at=until, id=resting)
         db.execute("UPDATE hook SET active = 0 WHERE id = :id", id=off)
         hooks.disable(db, disabled, "gone")
-
-    world.store.do(spoil)
     rows = world.store.look(hook_health.unhealthy, None, 2)
     assert [row["id"] for row in rows] == [disabled, resting]
     assert {(row["total"], row["failing_first"]) for row in rows} == {(4, 2)}
@@ -249,7 +248,7 @@ def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPa
         for at in range(MANY)
     ]  # fmt: skip
 
-    def fill(db: Connection) -> None:
+    with transaction(world.store) as db:
         named = "guid, scope, repo_id, name, action, received_at, size, digest, body"
         db.insert_many("event", named, received)
         db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
@@ -259,8 +258,6 @@ def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPa
         )
         db.insert_many("attempt", columns, made)
         db.execute("ANALYZE")
-
-    world.store.do(fill)
     steps = world.store.do(plans, url.startswith("postgres"))
     assert len(steps) > len(FILTERS)
     for step in steps:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from store_world import World
+from transactions import transaction
 
 from store import Connection
 from store.hooks import hook_ordering
@@ -59,12 +60,10 @@ def test_deliveries_before_a_barrier_are_found_by_their_sequence(
 def test_the_first_delivery_of_a_key_is_found_by_its_key(
     world: World, hook_id: int, url: str
 ) -> None:
-    def search(db: Connection) -> str:
+    with transaction(world.store) as db:
         spy = Spy(db, url.startswith("postgres"))
         orderings = hook_ordering.lock(db, [hook_id])
         turns.settle(spy, [(hook_id, "k2000")], orderings)  # type: ignore[arg-type]
-        return spy.plan
-
-    plan = world.store.do(search)
+        plan = spy.plan
     assert "delivery_ordered" in plan
     assert "delivery_in_sequence" not in plan

@@ -13,6 +13,7 @@ import pytest
 from issue_world import issue
 from store_world import World
 from thoroughness import often
+from transactions import transaction
 
 from store import Connection, Row
 from store.clock import SECOND, iso
@@ -153,12 +154,10 @@ class Played:
     def operate(self, change: Callable[[Connection, Row], Any]) -> None:
         self.wait()
 
-        def run(db: Connection) -> None:
+        with transaction(self.world.store) as db:
             row = issues.get(db, self.world.repo["id"], 1)
             assert row is not None
             change(db, issue_changes.lock(db, row))
-
-        self.world.store.do(run)
 
     def _changed(self, part: str, item: str, value: Any) -> None:
         self.own[part, item] = (self.world.now, value)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from issue_world import Platform, issue
 from store_world import World
+from transactions import transaction
 
-from store import Connection, Row
+from store import Row
 from store.accounts import accounts
 from store.issues import issue_field_values, issue_fields
 from store.projection import projection_table
@@ -22,11 +23,9 @@ CHOICE = [
 def platform(world: World) -> Platform:
     """A platform that reports events of `acme/tools`, which has issue 1."""
 
-    def make(db: Connection) -> Row:
+    with transaction(world.store) as db:
         acme = accounts.create(db, "acme", kind="Organization")
-        return kept.create(db, acme["id"], "tools")
-
-    repo = world.store.do(make)
+        repo = kept.create(db, acme["id"], "tools")
     found = Platform(World(world.store, world.clock, world.user, repo))
     found.report("issues", "opened", issue=issue())
     return found

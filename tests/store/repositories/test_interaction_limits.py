@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from store_world import World
+from transactions import transaction
 
-from store import Connection, Store
+from store import Store
 from store.accounts import accounts
 from store.clock import DAY
 from store.errors import Conflict, Invalid, Missing
@@ -74,10 +75,8 @@ def test_an_invitation_is_accepted_once(world: World, opened: Opened) -> None:
 
 
 def test_the_list_is_not_filled_beyond_its_bound(world: World, opened: Opened) -> None:
-    def people(db: Connection) -> list[int]:
-        return [accounts.create(db, f"user-{number}")["id"] for number in range(120)]
-
-    ids = world.store.do(people)
+    with transaction(world.store) as db:
+        ids = [accounts.create(db, f"user-{number}")["id"] for number in range(120)]
     other = opened()
     found = at_once(
         lambda: world.store.do(pull_request_caps.add_bypass, world.repo["id"], ids[:60]),
@@ -89,10 +88,8 @@ def test_the_list_is_not_filled_beyond_its_bound(world: World, opened: Opened) -
 
 @pytest.mark.parametrize("back", [1, 86_400])
 def test_a_clock_put_back_does_not_keep_the_count(world: World, back: int) -> None:
-    def guests(db: Connection) -> list[int]:
-        return [accounts.create(db, f"guest-{number}")["id"] for number in range(51)]
-
-    ids = world.store.do(guests)
+    with transaction(world.store) as db:
+        ids = [accounts.create(db, f"guest-{number}")["id"] for number in range(51)]
     world.clock.advance(2 * 86_400)
     for guest in ids[:50]:
         world.store.do(invitations.invite, world.repo["id"], guest, None, "read")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from engines import embedded
 from store_world import World
+from transactions import transaction
 from websub_followers import follow_pushes
 
 from store import Connection, Row
@@ -77,13 +78,11 @@ def test_a_removed_account_takes_everything_it_owns_along(world: World) -> None:
     bob = user(world, "bob")
     world.store.do(repositories.grant, world.repo["id"], bob["id"], "read")
 
-    def own(db) -> None:
+    with transaction(world.store) as db:
         tokens.create(db, ada["id"])
         apps.create(db, ada["id"], "Lab", url="https://lab.example/")
         sources.create(db, "forge", "hush", owner_id=ada["id"])
         sources.create(db, "open", "hush")
-
-    world.store.do(own)
     parts = world.store.look(account_removal.parts, ada)
     named = {name: many for name, many in parts.items() if many}
     assert named == {
@@ -191,12 +190,10 @@ class Searches:
     ],
 )
 def test_a_deletion_reads_only_rows_that_go(world: World, drop: Any, tables: set[str]) -> None:
-    def find(db: Connection) -> dict[str, str]:
+    with transaction(world.store) as db:
         searches: Any = Searches(db)
         drop(searches, world.repo["id"], 5000)
-        return searches.found
-
-    found = world.store.do(find)
+        found = searches.found
     assert found.keys() >= tables
     assert [one for one in found.values() if one.endswith("(repo_id=?)")] == []
 

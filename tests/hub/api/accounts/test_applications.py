@@ -9,6 +9,7 @@ import pytest
 from assertions import assert_error, bodies
 from bearer import bearer
 from hub_client import open_client
+from transactions import transaction
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
@@ -38,7 +39,7 @@ class Held:
 
 @pytest.fixture
 def held(store: Store, seed: Any) -> Held:
-    def make(db: Connection) -> Held:
+    with transaction(store) as db:
         lab, mill = (
             apps.create(
                 db,
@@ -55,8 +56,6 @@ def held(store: Store, seed: Any) -> Held:
         plain, _ = grants.issue(db, lab, seed.octo["id"], scopes=["repo"], note="n")
         narrow, _ = grants.issue(db, mill, seed.octo["id"])
         return Held(lab, mill, plain, narrow)
-
-    return store.do(make)
 
 
 @pytest.fixture
@@ -165,12 +164,9 @@ async def test_a_token_is_deleted_and_its_grant_stays(
 async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
     lab: httpx.AsyncClient, store: Store, seed: Any, held: Held
 ) -> None:
-    def more(db: Connection) -> tuple[str, str]:
+    with transaction(store) as db:
         second, _ = grants.issue(db, held.lab, seed.octo["id"], fingerprint="b")
         theirs, _ = grants.issue(db, held.lab, seed.reader["id"])
-        return second, theirs
-
-    second, theirs = store.do(more)
     assert (await delete(lab, GRANT, held.plain)).status_code == 204
     for value, there in (
         (held.plain, False),
@@ -319,11 +315,9 @@ async def test_a_scoped_token_reaches_no_more(
 ) -> None:
     """The scoped token reaches only the selected repository of the target account."""
 
-    def lend(db: Connection) -> None:
+    with transaction(store) as db:
         lent = repositories.create(db, seed.reader["id"], "lent", private=True)
         repositories.grant(db, lent["id"], seed.octo["id"], "admin")
-
-    store.do(lend)
     body = named(held.narrow, target="octo", repositories=["vault"])
     scoped = (await mill.post(SCOPED, json=body)).json()["token"]
     mill.auth = None

@@ -12,9 +12,10 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from hub_client import open_client
 from statement_log import statements
+from transactions import transaction
 
 from hub.settings import HubSettings
-from store import Connection, Row, Store
+from store import Row, Store
 from store.accounts import accounts, apps, grants, tokens
 from store.accounts import totp as one_time
 from store.clock import MovableClock
@@ -231,13 +232,11 @@ async def test_lists_ask_the_store_no_more_for_more(
 ) -> None:
     """The number of SQL statements does not grow with the rows."""
 
-    def more(db: Connection) -> None:
+    with transaction(store) as db:
         for number in range(20):
             name = f"app {number}"
             _, row = apps.create(db, seed.reader["id"], name, url="https://x.example/")
             grants.issue(db, row, seed.octo["id"], scopes=["repo"])
-
-    store.do(more)
     asked = statements(monkeypatch)
     for path in (OWN, GRANTS):
         await own.get(path)
@@ -252,13 +251,11 @@ async def test_lists_ask_the_store_no_more_for_more(
 async def test_grants_and_authorizations_of_others_are_not_found(
     own: httpx.AsyncClient, store: Store, seed: Any, app: Row
 ) -> None:
-    def theirs(db: Connection) -> tuple[int, int]:
+    with transaction(store) as db:
         _, token = grants.issue(db, app, seed.reader["id"])
         grant = grants.of_app(db, seed.reader["id"], app["id"])
         assert grant is not None
-        return token["id"], grant["id"]
-
-    token_id, grant_id = store.do(theirs)
+        token_id, grant_id = token["id"], grant["id"]
     for path in (f"{OWN}/{token_id}", f"{GRANTS}/{grant_id}", f"{OWN}/999", f"{GRANTS}/x"):
         assert_error(await own.get(path), 404, "Not Found")
         assert_error(await own.delete(path), 404, "Not Found")
@@ -375,13 +372,11 @@ async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
 async def test_an_integration_receives_an_event_of_its_revocation(
     own: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    def integrate(db: Connection) -> None:
+    with transaction(store) as db:
         _, mill = apps.create(
             db, seed.reader["id"], "Mill", url="https://mill.example/", kind="integration"
         )
         grants.issue(db, mill, seed.octo["id"])
-
-    store.do(integrate)
     (grant,) = (await own.get(GRANTS)).json()
     await own.delete(f"{GRANTS}/{grant['id']}")
     (reported,) = bodies(store, "github_app_authorization")

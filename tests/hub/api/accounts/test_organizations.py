@@ -7,6 +7,7 @@ import pytest
 from assertions import BASE, assert_error, links
 from bearer import Headers, bearer, by
 from hub_client import anonymously
+from transactions import transaction
 
 from store import Row, Store
 from store.accounts import accounts, memberships, sso, tokens, totp
@@ -17,7 +18,7 @@ from store.repositories import repositories
 def acme(store: Store, seed: Any) -> Row:
     """The organization acme: octo owns it, bella is a public member, reader is not a member."""
 
-    def make(db: Any) -> Row:
+    with transaction(store) as db:
         made = accounts.create(db, "acme", kind="Organization", name="Acme")
         bella = accounts.create(db, "bella")
         accounts.join(db, made["id"], seed.octo["id"], "admin")
@@ -25,8 +26,6 @@ def acme(store: Store, seed: Any) -> Row:
         memberships.publicize(db, made["id"], bella["id"], True)
         repositories.create(db, made["id"], "kit", private=True)
         return made
-
-    return store.do(make)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from assertions import assert_error
 from bearer import by
 from hub_client import anonymously
+from transactions import transaction
 
 from store import Store
 from store.accounts import emails, placeholder_accounts, totp
@@ -30,12 +31,10 @@ async def test_an_unknown_user_is_not_found(client: httpx.AsyncClient, path: str
 async def test_an_address_is_shown_if_its_owner_wants_it(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    def public(db: Any) -> None:
+    assert (await client.get("/users/reader")).json()["email"] is None
+    with transaction(store) as db:
         emails.add(db, seed.reader["id"], ["reader@tower.example"], verified=True)
         emails.set_visibility(db, seed.reader["id"], "public")
-
-    assert (await client.get("/users/reader")).json()["email"] is None
-    store.do(public)
     assert (await client.get("/users/reader")).json()["email"] == "reader@tower.example"
     anonymous = await anonymously(client, "/users/reader")
     assert anonymous.json()["email"] is None

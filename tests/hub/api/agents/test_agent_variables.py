@@ -9,6 +9,7 @@ import pytest
 from assertions import BASE, assert_error, bodies, links
 from bearer import Headers, bearer
 from hub_client import open_client
+from transactions import transaction
 
 from hub.api.agents.agent_variables import NO_COLLABORATOR, NO_PUSH
 from hub.settings import HubSettings
@@ -269,11 +270,9 @@ async def test_selected_repositories(hub: httpx.AsyncClient, store: Store, acme:
 async def test_pages_of_selected_repositories(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
-    def several(db: Connection) -> list[int]:
+    with transaction(store) as db:
         owner = acme.org["id"]
-        return [repositories.create(db, owner, f"r{each}")["id"] for each in range(5)]
-
-    ids = store.do(several)
+        ids = [repositories.create(db, owner, f"r{each}")["id"] for each in range(5)]
     at = await made(hub, acme, visibility="selected", selected_repository_ids=ids)
     answer = await hub.get(f"{at}/repositories?per_page=2&page=2", headers=acme.octo)
     assert [repo["id"] for repo in answer.json()["repositories"]] == ids[2:4]
@@ -343,10 +342,8 @@ async def test_other_repositories_cannot_be_selected(
 def seed_other(store: Store, acme: Acme) -> int:
     """The id of a public repository that another account owns."""
 
-    def make(db: Connection) -> int:
+    with transaction(store) as db:
         return repositories.create(db, accounts.create(db, "else")["id"], "where")["id"]
-
-    return store.do(make)
 
 
 async def test_too_many_selected_repositories_are_refused(

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from app_tokens import app_key, signed_token
+from transactions import transaction
 
 from store import Connection, Row, Store
 from store.accounts import accounts, apps
@@ -55,7 +56,7 @@ class Installed:
 
 @pytest.fixture
 def installed(store: Store, seed: Any, hub: httpx.AsyncClient) -> Installed:
-    def make(db: Connection) -> Installed:
+    with transaction(store) as db:
         acme = accounts.create(db, "acme", kind="Organization")
         accounts.join(db, acme["id"], seed.octo["id"], "admin")
         tools = repositories.create(db, acme["id"], "tools")
@@ -65,8 +66,6 @@ def installed(store: Store, seed: Any, hub: httpx.AsyncClient) -> Installed:
         on_octo = installations.create(db, app, seed.octo, repositories=[seed.vault["id"]])
         on_acme = installations.create(db, app, acme)
         return Installed(store, hub, app, on_octo, on_acme, tools, kit)
-
-    return store.do(make)
 
 
 def make_app(db: Connection, owner_id: int, name: str, **given: Any) -> Row:

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 from assertions import attempted, bodies, waiting
+from transactions import transaction
 
 from hub.api.apps import installation_changes
 from hub.rest.context import Context
 from hub.rest.urls import Urls
-from store import Connection, Row, Store
+from store import Row, Store
 from store.apps import app_hooks, installations
 from store.delivery.events import accept_all
 from store.delivery.incoming import IncomingEvent
@@ -94,13 +95,10 @@ class TestDeliveries:
     ) -> None:
         await configured(installed)
 
-        def make(db: Connection) -> Row:
+        with transaction(store) as db:
             target = hook_targets.repository(seed.hello["id"])
-            hook = hooks.create(db, target, url="https://x.example/", events=["push"])
+            other = hooks.create(db, target, url="https://x.example/", events=["push"])
             accept_all(db, [IncomingEvent(1, "g-1", seed.hello["id"], "push", b"{}")])
-            return hook
-
-        other = store.do(make)
         attempted(store, other["id"])
         (row,) = store.look(lambda db: db.all("SELECT id FROM attempt"))
         for method, more in (("GET", ""), ("POST", "/attempts")):
@@ -116,11 +114,9 @@ class TestEventsAboutInstallations:
     def change(self, installed: Any, what: str, *given: Any, **named: Any) -> Any:
         """Call the function `what` of `installation_changes`, and return its result."""
 
-        def work(db: Connection) -> Any:
+        with transaction(installed.store) as db:
             ctx = Context(db, Urls("http://hub.test"), None, installation_changes.EMITS)
             return getattr(installation_changes, what)(ctx, *given, **named)
-
-        return installed.store.do(work)
 
     def reported(
         self, installed: Any, hook: Row, name: str = "installation"
@@ -182,16 +178,14 @@ class TestEventsAboutInstallations:
     async def test_a_hook_of_the_whole_installation_gets_them_too(
         self, installed: Any, hook: Row, store: Store
     ) -> None:
-        def make(db: Connection) -> tuple[Row, Row]:
+        with transaction(store) as db:
             acme = installed.on_acme["account_id"]
             wide = hook_targets.SYSTEM, hook_targets.organization(acme)
             made = [
                 hooks.create(db, target, url="https://all.example/", events=["*"])
                 for target in wide
             ]
-            return made[0], made[1]
-
-        system, organization = store.do(make)
+            system, organization = made[0], made[1]
         self.change(installed, "suspend", installed.on_acme)
         assert len(waiting(store, system["id"])) == 1
         assert waiting(store, organization["id"]) == []
@@ -216,12 +210,10 @@ async def test_events_of_a_new_repository_reach_the_hook(installed: Any, store: 
         public=True,
     )
 
-    def arrive(db: Connection) -> None:
+    with transaction(store) as db:
         found = installations.required(db, installed.on_acme["id"])
         app = {**installed.app, "events": ["push"]}
         installations.accept(db, found, app, None)
         repo = repositories.create(db, installed.on_acme["account_id"], "later")
         accept_all(db, [IncomingEvent(repo["id"], "g-1", repo["id"], "push", b"{}")])
-
-    store.do(arrive)
     assert [row["name"] for row in waiting(store, hook["id"])] == ["ping", "push"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from operations_world import path
 from thoroughness import often
+from transactions import transaction
 
 from hub.auth import access, credentials
 from hub.auth.access import OnRepo
@@ -136,7 +137,7 @@ def check(store: Store, seed: Any, many: int) -> None:
     """Check `many` combinations in one transaction. Assert that each possible outcome occurs."""
     seen: set[str] = set()
 
-    def each(db: Connection) -> None:
+    with transaction(store) as db:
         chance = Chance(20_261_122)
         acme, umbra = (accounts.create(db, name, kind="Organization") for name in ("acme", "umbra"))
         for owner in (acme, umbra):
@@ -152,8 +153,6 @@ def check(store: Store, seed: Any, many: int) -> None:
             seen.add(in_repository(db, made, chance.choice(every), chance))
             seen.add(in_organization(db, made, chance.choice([acme, umbra]), chance))
             in_lists(db, made, every, chance)
-
-    store.do(each)
     assert seen == {"allowed", "forbidden", "not found"}
 
 

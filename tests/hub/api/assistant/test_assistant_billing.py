@@ -9,6 +9,7 @@ import pytest
 from assertions import assert_error, bodies
 from bearer import bearer
 from hub_client import open_client
+from transactions import transaction
 from waiting import PATIENCE
 
 from hub.auth import authentications
@@ -158,15 +159,13 @@ async def test_a_seat_names_a_team_with_the_subscription(
 
 
 async def test_a_personal_seat_names_no_team(client: httpx.AsyncClient, store: Store) -> None:
-    def join(db: Connection) -> None:
+    await give(client, "ann")
+    await give_teams(client, "Ops")
+    with transaction(store) as db:
         (ops,) = teams.named(db, organization_id(db), ["Ops"])
         cat = accounts.by_login(db, "cat")
         assert cat is not None
         teams.join(db, ops["id"], [cat["id"]])
-
-    await give(client, "ann")
-    await give_teams(client, "Ops")
-    store.do(join)
     for login in ("ann", "cat"):
         await give(client, login)
         shown = (await client.get(f"/orgs/acme/members/{login}/assistant")).json()
@@ -335,11 +334,9 @@ async def test_the_noted_times_are_dropped_if_users_are_too_many(
 
 
 async def test_pages_of_fifty(client: httpx.AsyncClient, store: Store) -> None:
-    def many(db: Connection) -> None:
+    with transaction(store) as db:
         found = [accounts.create(db, f"u{number}")["id"] for number in range(51)]
         assistant_seats.give_users(db, organization_id(db), found)
-
-    store.do(many)
     answer = await client.get(f"{AT}/seats")
     assert len(answer.json()["seats"]) == 50
     assert answer.json()["total_seats"] == 51
@@ -471,10 +468,8 @@ async def test_an_organization_without_billing_is_refused(
 async def test_an_organization_without_a_subscription_has_no_seats(
     client: httpx.AsyncClient, store: Store
 ) -> None:
-    def leave(db: Connection) -> None:
+    with transaction(store) as db:
         db.execute("DELETE FROM assistant_subscription")
-
-    store.do(leave)
     assert_error(await client.get(AT), 404)
     assert_error(await client.get(f"{AT}/seats"), 404)
     assert_error(await client.post(USERS, json={"selected_usernames": ["ann"]}), 422)

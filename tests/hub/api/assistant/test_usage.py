@@ -10,10 +10,11 @@ from assertions import assert_error, signature
 from bearer import bearer
 from hub_client import open_client
 from statement_log import statements
+from transactions import transaction
 from usage_world import Using, using
 
 from hub.settings import HubSettings
-from store import Connection, Row, Store
+from store import Row, Store
 from store.accounts import tokens
 from store.assistant import usage_names
 from store.clock import MovableClock
@@ -247,12 +248,10 @@ async def test_a_source_reports_usage(
     del client.headers["Authorization"]
     body = lines(line())
 
-    def make(db: Connection) -> None:
+    with transaction(store) as db:
         sources.create(db, "ide", "s3cret")
         sources.create(db, "own", "other", owner_id=world.ben["id"])
         sources.create(db, "acmes", "third", owner_id=world.acme["id"])
-
-    store.do(make)
     for secret, status in (("s3cret", 202), ("third", 202), ("other", 422), ("wrong", 401)):
         signed = {"X-Hub-Signature-256": signature(secret, body)}
         answer = await post(client, body, **signed)
@@ -265,12 +264,10 @@ async def test_a_source_reports_usage(
 async def test_a_source_of_one_owner_learns_nothing_of_others(
     client: httpx.AsyncClient, store: Store, world: Using
 ) -> None:
-    def make(db: Connection) -> None:
+    with transaction(store) as db:
         sources.create(db, "acmes", "third", owner_id=world.acme["id"])
         moon = enterprises.create(db, "moon")
         enterprises.enable_usage_metrics(db, moon, "disabled")
-
-    store.do(make)
     del client.headers["Authorization"]
     for found, message in (
         (

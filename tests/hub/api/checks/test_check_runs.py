@@ -7,8 +7,9 @@ import pytest
 from assertions import BASE, assert_error, bodies, links
 from bearer import Headers, by
 from statement_log import statements
+from transactions import transaction
 
-from store import Connection, Store
+from store import Store
 from store.accounts import apps
 from store.checks import check_runs, check_suites
 from store.hooks import hooks
@@ -32,7 +33,7 @@ LINE: dict[str, Any] = {
 
 
 def app_of(store: Store, seed: Any, name: str) -> Any:
-    def make(db: Connection) -> Any:
+    with transaction(store) as db:
         return (
             apps.by_name(db, name)
             or apps.create(
@@ -44,8 +45,6 @@ def app_of(store: Store, seed: Any, name: str) -> Any:
                 permissions={"checks": "write", "metadata": "read"},
             )[1]
         )
-
-    return store.do(make)
 
 
 def token(store: Store, seed: Any, app: str | None = None, **given: Any) -> Headers:

@@ -9,6 +9,7 @@ import pytest
 from assertions import BASE, assert_error, bodies, links
 from bearer import Headers, bearer
 from hub_client import open_client
+from transactions import transaction
 
 from hub.settings import HubSettings
 from store import Connection, Store
@@ -261,13 +262,11 @@ async def test_many_members_at_once(client: httpx.AsyncClient, store: Store, tea
 async def test_names_may_equal_the_last_segment_of_an_operation(
     client: httpx.AsyncClient, store: Store, team: str, name: str
 ) -> None:
-    def create(db: Connection) -> None:
+    with transaction(store) as db:
         globe = enterprises.by_slug(db, "globe")
         assert globe is not None
         org = accounts.create(db, name, kind="Organization")
         enterprises.adopt(db, globe["id"], org["id"])
-
-    store.do(create)
     path = f"{team}/organizations/{name}"
     assert (await client.put(path)).status_code == 201
     assert (await client.get(path)).json()["login"] == name

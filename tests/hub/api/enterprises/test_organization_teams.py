@@ -6,6 +6,7 @@ import httpx
 import pytest
 from assertions import BASE, assert_error
 from bearer import Headers, by
+from transactions import transaction
 
 from hub.auth.organization_access import NOT_A_MEMBER
 from store import Row, Store
@@ -30,7 +31,7 @@ def acme(store: Store, seed: Any) -> dict[str, Any]:
     enterprise globe assigns its team Ops to acme. reader does not belong to acme.
     """
 
-    def make(db: Any) -> dict[str, Any]:
+    with transaction(store) as db:
         org = accounts.create(db, "acme", kind="Organization")
         made = {name: accounts.create(db, name) for name in ("bella", "cid")}
         accounts.join(db, org["id"], seed.octo["id"], "admin")
@@ -50,8 +51,6 @@ def acme(store: Store, seed: Any) -> dict[str, Any]:
             if assigned:
                 enterprise_assignments.add(db, team, [org["id"]])
         return {"octo": seed.octo, "reader": seed.reader, **made}
-
-    return store.do(make)
 
 
 @pytest.fixture

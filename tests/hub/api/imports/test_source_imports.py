@@ -9,14 +9,15 @@ import pytest
 from assertions import BASE, assert_error, bodies, links
 from bearer import bearer
 from hub_client import open_client
-from racing import transaction, waits
+from racing import waits
+from transactions import transaction
 from waiting import until
 
 from hub.api.imports import source_imports
 from hub.rest.context import Services
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
-from store import Connection, Row, Store
+from store import Row, Store
 from store.accounts import accounts
 from store.audit import audit_search
 from store.imports import import_contents, import_rounds, imports
@@ -281,7 +282,7 @@ async def test_one_that_is_complete_is_forgotten(client: httpx.AsyncClient, stor
 async def test_the_result_of_an_import_is_reported_as_an_event(
     store: Store, settings: HubSettings, seed: Any
 ) -> None:
-    def happen(db: Connection) -> None:
+    with transaction(store) as db:
         org = accounts.create(db, "acme", kind="Organization")
         kit = repositories.create(db, org["id"], "kit")
         rows = [
@@ -292,8 +293,6 @@ async def test_the_result_of_an_import_is_reported_as_an_event(
             )
         ]
         WorkerEvents(settings)(db, "repository_import", rows)
-
-    store.do(happen)
     success, failure = bodies(store, "repository_import")
     assert (success["status"], success["sender"]["login"]) == ("success", "octo")
     assert "organization" not in success

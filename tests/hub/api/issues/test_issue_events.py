@@ -9,8 +9,9 @@ from bearer import bearer
 from issue_world import SHA, Platform, issue, pull
 from statement_log import statements
 from store_world import World
+from transactions import transaction
 
-from store import Connection, Store
+from store import Store
 from store.accounts import accounts, teams, tokens
 from store.clock import MovableClock
 from store.issues import issue_events, issues
@@ -547,7 +548,7 @@ async def test_every_kind_of_event_matches_the_contract(
     card = {"id": 1, "url": f"{BASE}/x", "project_id": 2, "project_url": f"{BASE}/y"}
     members = {"project_card": {**card, "column_name": "Done"}}
 
-    def happen(db: Connection) -> None:
+    with transaction(store) as db:
         row = issues.get(db, platform.world.repo["id"], 1)
         octo = accounts.by_login(db, "octo")
         assert row is not None
@@ -557,8 +558,6 @@ async def test_every_kind_of_event_matches_the_contract(
             for kind in kinds
         ]
         issue_events.add(db, row, made)
-
-    store.do(happen)
     found = await listed(hub, f"{ONE}/events?per_page=100")
     assert [event["event"] for event in found] == kinds
     whole = await listed(hub, f"{ALL}?per_page=100")

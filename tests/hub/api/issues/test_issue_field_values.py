@@ -11,6 +11,7 @@ from hub_client import open_client
 from issue_world import Platform, issue, pull
 from statement_log import statements
 from store_world import World
+from transactions import transaction
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
@@ -79,7 +80,7 @@ def platform(store: Store, clock: MovableClock, acme: Row) -> Platform:
 def fields(store: Store, acme: Row, platform: Platform) -> dict[str, int]:
     """The ids of public issue fields, one of each type, by type."""
 
-    def make(db: Connection) -> dict[str, int]:
+    with transaction(store) as db:
         found = {}
         for kind in issue_fields.TYPES:
             options = [
@@ -96,8 +97,6 @@ def fields(store: Store, acme: Row, platform: Platform) -> dict[str, int]:
             )
             found[kind] = int(field["id"])
         return found
-
-    return store.do(make)
 
 
 def of(answer: httpx.Response) -> dict[str, Any]:

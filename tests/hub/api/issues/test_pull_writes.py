@@ -13,9 +13,10 @@ from bearer import Headers, bearer, by
 from engines import open_prepared
 from hub_client import open_client
 from issue_world import Platform, issue, pull
+from transactions import transaction
 
 from hub.settings import HubSettings
-from store import Connection, Row, Store
+from store import Row, Store
 from store.accounts import accounts, sso, tokens
 from store.clock import DAY, MovableClock, iso
 from store.issues import pull_changes, pulls
@@ -210,16 +211,14 @@ async def test_branches_of_others(
 async def test_a_token_needs_access_to_the_repository_of_the_head(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    def prepare(db: Connection) -> list[Row]:
-        tower = accounts.create(db, "tower", kind="Organization")
-        accounts.join(db, tower["id"], seed.octo["id"], "admin")
-        sso.enforce(db, tower["id"], True)
-        return [seed.vault, repositories.create(db, tower["id"], "kit", private=True)]
-
     def token(**given: Any) -> str:
         return str(store.do(tokens.create, seed.octo["id"], **given)[0])
 
-    vault, kit = store.do(prepare)
+    with transaction(store) as db:
+        tower = accounts.create(db, "tower", kind="Organization")
+        accounts.join(db, tower["id"], seed.octo["id"], "admin")
+        sso.enforce(db, tower["id"], True)
+        vault, kit = [seed.vault, repositories.create(db, tower["id"], "kit", private=True)]
     for repo in (vault, kit):
         branches(store, repo, tone="5" * 40)
     narrow = {"kind": "fine_grained", "target_id": seed.octo["id"]}

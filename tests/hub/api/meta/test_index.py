@@ -5,8 +5,9 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
+from transactions import transaction
 
-from store import Connection, Store
+from store import Store
 from store.accounts import tokens
 from store.clock import MovableClock
 from store.errors import Conflict, Invalid
@@ -42,11 +43,9 @@ async def test_head_has_the_headers_of_get(client: httpx.AsyncClient) -> None:
 def renamed(store: Store, seed: Any) -> None:
     """Rename octo/hello to octo/bonjour, and octo/vault to octo/safe."""
 
-    def rename(db: Connection) -> None:
+    with transaction(store) as db:
         repositories.rename(db, seed.hello, "bonjour")
         repositories.rename(db, seed.vault, "safe")
-
-    store.do(rename)
 
 
 @pytest.mark.usefixtures("renamed")

@@ -7,6 +7,7 @@ import pytest
 from assertions import assert_error, by_id, links
 from bearer import by
 from platform_events import report
+from transactions import transaction
 
 from store import Row, Store
 from store.accounts import accounts, teams
@@ -25,7 +26,7 @@ def people(store: Store, seed: Any) -> dict[str, Row]:
     The team Ringers, with cid and dora, has the role `write` in it.
     """
 
-    def make(db: Any) -> dict[str, Row]:
+    with transaction(store) as db:
         org = accounts.create(db, "acme", kind="Organization")
         tools = repositories.create(db, org["id"], "tools", private=True)
         made = {name: accounts.create(db, name) for name in ("bella", "cid", "dora")}
@@ -38,8 +39,6 @@ def people(store: Store, seed: Any) -> dict[str, Row]:
         teams.join(db, team["id"], [made["cid"]["id"], made["dora"]["id"]])
         team_repositories.put(db, team, tools, "write")
         return {**made, "org": org, "tools": tools, "team": team}
-
-    return store.do(make)
 
 
 def roles(answer: httpx.Response) -> dict[str, str]:

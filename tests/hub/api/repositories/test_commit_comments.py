@@ -8,6 +8,7 @@ from assertions import BASE, assert_error, bodies, by_id, links
 from bearer import bearer
 from hub_client import open_client
 from statement_log import statements
+from transactions import transaction
 
 from hub.rest import paging
 from hub.settings import HubSettings
@@ -107,13 +108,11 @@ async def test_comments_in_an_archived_repository_stay(
 async def test_each_author_has_an_association(
     hub: httpx.AsyncClient, store: Store, reader: dict[str, str]
 ) -> None:
-    def found(db: Connection) -> None:
+    with transaction(store) as db:
         acme = accounts.create(db, "acme", kind="Organization")
         repo = repositories.create(db, acme["id"], "tools")
         accounts.join(db, acme["id"], accounts.create(db, "amy")["id"], "member")
         repositories.grant(db, repo["id"], accounts.create(db, "bob")["id"], "triage")
-
-    store.do(found)
     on = f"/repos/acme/tools/commits/{SHA}/comments"
     for login, wanted in (("amy", "MEMBER"), ("bob", "COLLABORATOR"), ("carl", "NONE")):
         headers = token(store, login, scopes=["repo"])
@@ -270,12 +269,10 @@ async def test_authors_and_writers_may_change_a_comment(
     assert (await hub.delete(f"{HELLO}/comments/{own}", headers=reader)).status_code == 204
     writer = token(store, "writer", scopes=["public_repo"])
 
-    def let_in(db: Connection) -> None:
+    with transaction(store) as db:
         account = accounts.by_login(db, "writer")
         assert account is not None
         repositories.grant(db, seed.hello["id"], account["id"], "write")
-
-    store.do(let_in)
     answer = await hub.patch(f"{HELLO}/comments/{theirs}", json={"body": "x"}, headers=writer)
     assert answer.status_code == 200
 

@@ -8,6 +8,7 @@ from assertions import BASE, assert_error, by_id, links
 from bearer import Headers, bearer, by
 from hub_client import anonymously
 from platform_events import report
+from transactions import transaction
 
 from store import Row, Store
 from store.accounts import accounts, memberships, sso, tokens
@@ -103,12 +104,10 @@ async def test_fields_that_events_bring_are_shown(
 async def test_open_issues_and_pull_requests_are_counted(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    def put(db: Any) -> None:
+    with transaction(store) as db:
         for number, state in enumerate(("open", "closed", "open"), 1):
             reported = {"number": number, "title": "T", "state": state}
             issues.put(db, seed.hello, reported, projection_table.projected_events(db))
-
-    store.do(put)
     found = (await client.get(HELLO)).json()
     assert (found["open_issues"], found["open_issues_count"]) == (2, 2)
 

@@ -10,8 +10,9 @@ from bearer import by
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from platform_events import report
+from transactions import transaction
 
-from store import Connection, Row, Store
+from store import Row, Store
 from store.accounts import accounts
 from store.clock import DAY, HOUR, MINUTE, iso
 from store.repositories import repositories, rule_suites
@@ -57,12 +58,10 @@ EVALUATIONS: list[dict[str, Any]] = [
 def tools(store: Store, seed: Any) -> Row:
     """The repository acme/tools. octo owns the organization acme."""
 
-    def make(db: Connection) -> Row:
+    with transaction(store) as db:
         acme = accounts.create(db, "acme", kind="Organization")
         accounts.join(db, acme["id"], seed.octo["id"], "admin")
         return repositories.create(db, acme["id"], "tools")
-
-    return store.do(make)
 
 
 def reflect(store: Store, repo: Row, suite: Any, name: str = "push", **more: Any) -> None:

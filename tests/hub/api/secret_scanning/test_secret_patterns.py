@@ -9,10 +9,11 @@ import pytest
 from assertions import assert_error, bodies
 from bearer import bearer, by
 from hub_client import open_client
+from transactions import transaction
 
 from hub.auth.organization_access import NOT_AN_OWNER
 from hub.settings import HubSettings
-from store import Connection, Row, Store
+from store import Row, Store
 from store.accounts import accounts, tokens
 from store.enterprises import enterprises
 from store.secret_scanning import secret_patterns
@@ -28,13 +29,11 @@ OWN = {"token_type": "cp_1", "custom": 1, "display_name": "Tower key"}
 def acme(store: Store, seed: Any) -> Row:
     """The organization acme. octo owns it, and reader is a member."""
 
-    def make(db: Connection) -> Row:
+    with transaction(store) as db:
         made = accounts.create(db, "acme", kind="Organization")
         accounts.join(db, made["id"], seed.octo["id"], "admin")
         accounts.join(db, made["id"], seed.reader["id"], "member")
         return made
-
-    return store.do(make)
 
 
 @pytest.fixture
@@ -279,13 +278,11 @@ async def test_reading_takes_less_than_changing(
 
 
 async def test_percentages(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
-    def reported(db: Connection) -> None:
+    with transaction(store) as db:
         counts = {"alerts": 15, "false_positives": 2, "blocks": 30, "bypasses": 4}
         secret_patterns.put_reported(db, acme["id"], {"token_type": NPM, **counts})
         counts = {"alerts": 27, "false_positives": 27, "blocks": 3, "bypasses": 2}
         secret_patterns.put_reported(db, acme["id"], OWN | counts)
-
-    store.do(reported)
     rates = ("alert_total", "alert_total_percentage", "false_positives", "false_positive_rate")
     shown = await pattern(hub, NPM)
     assert [shown[name] for name in (*rates, "bypass_rate")] == [15, 36, 2, 13, 13]
@@ -302,13 +299,11 @@ def test_percentages_are_rounded(part: int, whole: int, found: int) -> None:
 
 
 async def test_the_enterprises_settings(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
-    def join(db: Connection) -> None:
+    with transaction(store) as db:
         made = enterprises.create(db, "works")
         enterprises.adopt(db, made["id"], acme["id"])
         secret_patterns.put_enterprise_setting(db, made["id"], NPM, "disabled")
         secret_patterns.put_reported(db, acme["id"], OWN)
-
-    store.do(join)
     assert (await pattern(hub, NPM))["enterprise_setting"] == "disabled"
     assert (await pattern(hub, "PYPI_API_TOKEN"))["enterprise_setting"] == "not-set"
     assert "enterprise_setting" not in await pattern(hub, "cp_1")

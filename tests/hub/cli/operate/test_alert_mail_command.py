@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 from ports import free_port
 from smtp_site import SmtpSite, smtp_site_in_thread
+from transactions import transaction
 
-from store import Connection, Store
+from store import Store
 from store.accounts import accounts, emails
 from store.hooks import hooks
 from store.mail import outbox, receivers
@@ -58,21 +59,19 @@ def test_without_settings_or_with_a_bad_address(run, store: Store, monkeypatch: 
 
 
 def test_users_can_unsubscribe_and_subscribe_again(run, store: Store):
-    def furnish(db: Connection) -> int:
+    with transaction(store) as db:
         owner = accounts.create(db, "ada", site_admin=True)
         emails.add(db, owner["id"], ["ada@tower.example"], verified=True)
         repo = repositories.create(db, owner["id"], "engine")
-        return int(hooks.create(db, repo["id"], url="https://ci.example/", events=["push"])["id"])
-
-    hook_id = store.do(furnish)
-    for number in (hook_id, 0):
+        hook = hooks.create(db, repo["id"], url="https://ci.example/", events=["push"])
+    for number in (hook["id"], 0):
         run("alert", "unsubscribe", "ada", number)
         assert store.look(receivers.of_hook, number) == []
         run("alert", "subscribe", "ada", number)
         assert [row["login"] for row in store.look(receivers.of_hook, number)] == ["ada"]
     assert "whole installation" in run("alert", "subscribe", "ada", 0).stdout
     assert "hook 99" in run("alert", "unsubscribe", "ada", 99, code=4).stderr
-    assert "nobody" in run("alert", "unsubscribe", "nobody", hook_id, code=4).stderr
+    assert "nobody" in run("alert", "unsubscribe", "nobody", hook["id"], code=4).stderr
 
 
 def test_a_mail_that_waits_is_listed_with_its_next_attempt(listed, store: Store):

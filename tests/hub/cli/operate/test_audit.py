@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from audit_forgery import forge
+from transactions import transaction
 
 import hub.cli
-from store import Connection, Store
+from store import Store
 from store.audit import audit_log
 from store.audit.audit_log import Actor, AuditEntry
 
@@ -96,11 +97,9 @@ def test_the_user_behind_sudo_is_audited(run, listed, monkeypatch, user, shown):
 
 
 def written(store: Store, many: int) -> None:
-    def write(db: Connection) -> None:
+    with transaction(store) as db:
         for number in range(many):
             audit_log.add(db, AuditEntry(Actor("ada", "token", 1, 2), "x", f"/x/{number}", "204"))
-
-    store.do(write)
 
 
 def test_the_audit_log_in_pages(run, listed, store: Store):

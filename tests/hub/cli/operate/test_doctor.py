@@ -17,6 +17,7 @@ from certificate_authority import DAY, Authority
 from clock_helpers import hasten
 from daemon import Site, tocsin
 from installation import damage_index, opened, seed
+from transactions import transaction
 from waiting import PATIENCE
 
 from hub.cli.operate import doctor_callbacks, doctor_data
@@ -457,11 +458,9 @@ def test_a_worker_that_lags_is_found(examine, well, url):
     well.do(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
     assert well.engine.acquire_worker_lock()
 
-    def take(db: Connection) -> None:
+    with transaction(well) as db:
         lease = leases.acquire(db, "tower:1", 3_600_000_000)
         leases.renew(db, lease, 3_600_000_000, 9_000_000_000)
-
-    well.do(take)
     assert "9000 s behind" in worst(examine(code=2)["deliveries"])["said"]
 
 
@@ -478,12 +477,10 @@ def test_events_that_do_not_become_state_are_found(examine, well, monkeypatch):
 def test_a_dead_worker_is_found(examine, well):
     assert well.engine.acquire_worker_lock()
 
-    def take(db: Connection) -> None:
+    with transaction(well) as db:
         leases.acquire(db, "tower:1", 3_600_000_000)
         lease = leases.acquire(db, "tower:2", 3_600_000_000)
         db.execute("UPDATE lease SET seen_at = 0 WHERE id = :id", id=lease)
-
-    well.do(take)
     said = [one["said"] for one in examine(code=1)["deliveries"]]
     assert any(line.startswith("no sign of life from tower:2") for line in said)
 
@@ -544,14 +541,12 @@ def test_doctor_looks_at_callbacks(examine, well, names):
     }  # fmt: skip
     names.update(known)
 
-    def make(db: Connection) -> None:
+    with transaction(well) as db:
         repo_id = hooks.every(db)[0]["repo_id"]
         for host in [*known, "receiver.example:22"]:
             url = f"https://{host}/other"
             hooks.create(db, repo_id, url=url, events=["push"], active=host != "off.example")
         hooks.create(db, repo_id, url="pull:ci", events=["push"])
-
-    well.do(make)
     said = sorted(one["said"] for one in examine(code=1)["callbacks"])
     assert len(said) == 4
     assert said[0].startswith("hook 3: gone.example cannot be looked up: Name not known")
@@ -563,14 +558,12 @@ def test_doctor_looks_at_callbacks(examine, well, names):
 
 
 def test_many_callbacks_take_no_longer(well, names, monkeypatch):
-    def make(db: Connection) -> None:
+    with transaction(well) as db:
         repo_id = hooks.every(db)[0]["repo_id"]
         for number in range(150):
             url = f"https://h{number}.example/"
             names[f"h{number}.example"] = None
             hooks.create(db, repo_id, url=url, events=["push"])
-
-    well.do(make)
     found: list[Finding] = list(doctor_callbacks.check_callbacks(well, Settings()))
     assert names["asked"] == doctor_callbacks.AT_ONCE, (
         "the time was over before other lookups began"

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from installation import seed
+from transactions import transaction
 
 from hub.cli.operate import key as command
 from hub.cli.operate import key_holders
 from hub.cli.service.configuration import Settings
 from hub.cli.service.daemon_record import recorded
-from store import Connection, Store
+from store import Store
 from store.backup import key_rotation
 from store.crypto import key_file
 from store.crypto.key_file import Key, KeyFileLock
@@ -135,14 +136,12 @@ def test_a_key_that_was_put_first_by_hand_is_used(rotate, store, path):
 
 
 def test_a_secret_that_no_key_opens_keeps_the_old_keys(rotate, store, path):
-    def spoil(db: Connection) -> None:
+    with transaction(store) as db:
         repo_id = hooks.every(db)[0]["repo_id"]
         made = hooks.create(
             db, repo_id, url="https://receiver.example/2", events=["push"], secret="s"
         )
         db.execute("UPDATE hook SET secret = :bad WHERE id = :id", bad=b"?", id=made["id"])
-
-    store.do(spoil)
     refused = rotate(code=1)
     assert "hook.secret: 1 encrypted again, no key decrypts 1" in refused.stdout
     assert "no key decrypts 1 secrets" in refused.stderr

@@ -10,11 +10,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli_process import prepare, subscribe_and_push, url_of
 from statement_log import statements
+from transactions import transaction
 from waiting import PATIENCE, wait_until
 
 from hub.cli.operate import top
@@ -35,7 +35,7 @@ ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 def tried(store: Store, hook_id: int, status: int | None, duration: int = 20_000) -> None:
     """Record an attempt of a waiting delivery. `duration` is in microseconds."""
 
-    def try_(db: Any) -> None:
+    with transaction(store) as db:
         lease = leases.acquire(db, "tests", HOUR)
         (claimed, *_), _ = deliveries.claim(db, [hook_id], lease, 1)
         failed = status != 200
@@ -46,8 +46,6 @@ def tried(store: Store, hook_id: int, status: int | None, duration: int = 20_000
             accepted_at=db.now - duration,
         )  # fmt: skip
         attempt_outcomes.record(db, [outcome])
-
-    store.do(try_)
 
 
 def test_top_prints_its_figures_once(run, listed, store: Store, hook_id: int):

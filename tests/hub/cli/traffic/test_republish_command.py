@@ -5,6 +5,7 @@ import json
 
 import pytest
 from rich.console import Console
+from transactions import transaction
 
 from hub.cli.console import output
 from store import Connection, Store
@@ -20,13 +21,11 @@ from store.repositories import repositories
 def bells(store: Store) -> None:
     """Create three repositories of ada and one of bob."""
 
-    def make(db: Connection) -> None:
+    with transaction(store) as db:
         for login, many in (("ada", 3), ("bob", 1)):
             owner = accounts.create(db, login)
             for number in range(many):
                 repositories.create(db, owner["id"], f"bell-{number}")
-
-    store.do(make)
 
 
 def reported(store: Store) -> list[str]:

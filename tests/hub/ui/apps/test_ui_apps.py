@@ -7,6 +7,7 @@ import pytest
 from app_tokens import app_key
 from assertions import bodies
 from dashboard_client import open_dashboard, text_of
+from transactions import transaction
 from ui_rows import operator
 
 from hub.ui.apps.pages import REPOSITORIES
@@ -24,14 +25,12 @@ from store.repositories import repositories
 def mill(store: Store, seed: Any) -> Row:
     """Install the app Mill on the account octo, for the repository octo/hello."""
 
-    def make(db: Connection) -> Row:
+    with transaction(store) as db:
         given = {"url": "https://mill.example/", "kind": "integration"}
         _, app = apps.create(db, seed.octo["id"], "Mill", permissions={"issues": "read"}, **given)
         app_keys.add(db, app["id"], app_key(0)[1])
         app_hooks.create(db, app, url="https://mill.example/hook?key=hush", secret="s3cret")
         return installations.create(db, app, seed.octo, repositories=[seed.hello["id"]])
-
-    return store.do(make)
 
 
 async def test_an_app_s_page_shows_its_installations_and_no_secret(store: Store, mill: Row) -> None:

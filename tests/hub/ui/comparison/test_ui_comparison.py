@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from dashboard_client import open_dashboard, text_of
+from transactions import transaction
 from ui_world import World
 
 from hub.ui.comparison.attempts import MOST_LINES, compare
@@ -61,7 +62,7 @@ def test_lines_that_differ_have_context_and_an_end() -> None:
 async def test_the_second_attempt_is_shown_beside_the_first(world: World) -> None:
     (first,) = world.send(world.failing, "a", status_code=500, response_body="<one>\nsame")
 
-    def again(db: Any) -> None:
+    with transaction(world.store) as db:
         db.execute(
             "INSERT INTO attempt (delivery_id, hook_id, event_id, repo_id, number, redelivery,"
             " started_at, duration, status_code, url, address, timings, request_head,"
@@ -70,8 +71,6 @@ async def test_the_second_attempt_is_shown_beside_the_first(world: World) -> Non
             " :body FROM attempt",
             body="<two>\nsame",
         )
-
-    world.store.do(again)
     async with open_dashboard(world.store, world.seed.token) as browser:
         assert "Compared with" not in await browser.page(f"/ui/deliveries/{first}")
         page = await browser.page(f"/ui/deliveries/{first + 1}")

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from dashboard_client import Browser, open_dashboard, text_of
-from racing import transaction, waits
+from racing import waits
+from transactions import transaction
 from ui_trials import Trials
 from ui_world import SECRET, World
 from waiting import until

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from dashboard_client import open_dashboard, text_of
 from statement_log import statements
+from transactions import transaction
 from ui_rows import arrive, hook, operator
 from websub_followers import follow
 
-from store import Connection, Row, Store
+from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.delivery.listing import event_page
 from store.delivery.websub import websub_foreign
@@ -42,7 +43,7 @@ async def test_events_without_subscribers_are_listed(store: Store, seed: Any) ->
 async def test_events_can_be_selected_by_their_hook(
     store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def furnish(db: Connection) -> tuple[Row, Row, str]:
+    with transaction(store) as db:
         first = hook(db, seed.hello, "push")
         org = accounts.create(db, "guild", kind="Organization")
         accounts.join(db, org["id"], seed.octo["id"], "admin")
@@ -52,13 +53,11 @@ async def test_events_can_be_selected_by_their_hook(
             content_type="json",
         )  # fmt: skip
         arrive(db, repo["id"], name="star")
-        return (
+        first, of_org, token = (
             first,
             of_org,
             tokens.create(db, seed.octo["id"], scopes=["repo", "admin:org_hook"])[0],
         )
-
-    first, of_org, token = store.do(furnish)
     push = store.do(arrive, seed.hello["id"])
     store.do(arrive, seed.hello["id"], name="star")
     async with open_dashboard(store, token, last=False) as browser:

@@ -8,6 +8,7 @@ import pytest
 from certificates import Authority
 from dashboard_client import Browser, next_page, open_dashboard, text_of
 from markupsafe import escape
+from transactions import transaction
 from ui_world import SECRET, World, hook
 
 from store.accounts import tokens
@@ -134,14 +135,12 @@ class TestList:
                 assert set(re.findall(r"example(/\w+)", page)) == expected, query
 
     async def test_a_number_is_the_id_of_a_hook_or_a_text(self, world: World) -> None:
-        def more(db: Any) -> tuple[int, int]:
+        with transaction(world.store) as db:
             url = "http://127.0.0.1:18799/port"
             made = hooks.create(db, world.seed.hello["id"], url=url, events=["push"])
             gone = hook(db, world.seed.hello["id"], "gone")
             hook_removal.delete(db, gone)
-            return made["id"], gone["id"]
-
-        made, gone = world.store.do(more)
+            made, gone = made["id"], gone["id"]
         for token in (world.seed.token, world.operator):
             async with open_dashboard(world.store, token, last=token == world.operator) as browser:
                 for text in ("18799", str(made)):
@@ -153,11 +152,9 @@ class TestList:
                     assert "No matching hooks" in page, text
 
     async def test_the_list_of_hooks_in_pages(self, world: World) -> None:
-        def more(db: Any) -> None:
+        with transaction(world.store) as db:
             for number in range(60):
                 hook(db, world.seed.hello["id"], f"n{number}")
-
-        world.store.do(more)
         async with open_dashboard(world.store, world.seed.token) as browser:
             first = await browser.page("/ui/hooks")
             second = await browser.page(next_page(first))

@@ -9,6 +9,7 @@ import pytest
 from dashboard_client import Browser, open_dashboard, text_of
 from engines import embedded
 from statement_log import statements
+from transactions import transaction
 from ui_world import World, hook
 from waiting import PATIENCE, Stopwatch
 
@@ -17,7 +18,6 @@ from hub.ui import dashboard, stream
 from hub.ui.charts.over_time import Series, curves, nice, stacked
 from hub.ui.charts.waterfall import waterfall
 from hub.ui.pages import overview
-from store import Connection, Row
 from store.clock import HOUR, MovableClock
 from store.database.sqlite.connections import SqliteSession
 from store.hooks import hooks
@@ -103,10 +103,8 @@ async def test_deliveries_that_wait_for_long_are_an_alarm(
 
 
 async def test_unhealthy_endpoints_worst_first(world: World, clock: MovableClock) -> None:
-    def more(db: Connection) -> list[Row]:
-        return [hook(db, world.seed.hello["id"], f"more-{number}") for number in range(10)]
-
-    resting = world.store.do(more)
+    with transaction(world.store) as db:
+        resting = [hook(db, world.seed.hello["id"], f"more-{number}") for number in range(10)]
     world.send(world.failing, "a", error="connect: refused", status_code=None)
     for one in resting:
         clock.advance(seconds=1)

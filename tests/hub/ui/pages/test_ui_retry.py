@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 from dashboard_client import open_dashboard, text_of
+from transactions import transaction
 from ui_trials import Trials
 from ui_world import SECRET, World
 
@@ -79,15 +80,13 @@ class TestRetry:
     async def test_several_attempts_at_one_delivery_are_sent_once(self, world: World) -> None:
         (first,) = world.send(world.failing, "a", status_code=500)
 
-        def again(db: Any) -> None:
+        with transaction(world.store) as db:
             db.execute(
                 "INSERT INTO attempt (delivery_id, hook_id, event_id, repo_id, number, redelivery,"
                 " started_at, duration, url, timings, request_head) SELECT delivery_id, hook_id,"
                 " event_id, repo_id, 2, 0, started_at, duration, url, timings, request_head"
                 " FROM attempt"
             )
-
-        world.store.do(again)
         async with open_dashboard(world.store, world.seed.token) as browser:
             both = f"/ui/retry?attempt={first}&attempt={first + 1}"
             assert "Retry 1 delivery?" in text_of(await browser.page(both))

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 from dashboard_client import open_dashboard, text_of
+from transactions import transaction
 from ui_rows import arrive, hook, operator
 
 from hub.auth import credentials
@@ -203,7 +204,7 @@ def looking(db: Any, seed: Any, query: str) -> Any:
 
 
 async def test_several_hooks_are_one_replay_for_each_repository(store: Store, seed: Any) -> None:
-    def fill_store(db: Any) -> list[int]:
+    with transaction(store) as db:
         made = [
             hook(db, repo, "push", url=f"https://ci.example/{name}")["id"]
             for repo, name in ((seed.hello, "a"), (seed.hello, "b"), (seed.vault, "c"))
@@ -212,9 +213,7 @@ async def test_several_hooks_are_one_replay_for_each_repository(store: Store, se
         arrive(db, seed.hello["id"], 3)
         arrive(db, seed.vault["id"], 1)
         db.execute("UPDATE delivery SET state = 2")
-        return made
-
-    one, two, three = store.do(fill_store)
+        one, two, three = made
     async with open_dashboard(store, seed.token) as browser:
         for named in ("ci.example", f"{one},{two},{three}"):
             said = text_of(await browser.page(f"/ui/replay?hook={named}&status=failed&count=1"))
@@ -251,12 +250,10 @@ async def test_a_wrong_selection_starts_no_replay(store: Store, seed: Any) -> No
 
 
 async def test_five_hundred_hooks_fit_and_count_once(store: Store, seed: Any) -> None:
-    def fill_store(db: Any) -> list[int]:
+    with transaction(store) as db:
         made = [hook(db, seed.hello, "push", url=f"https://ci.example/{n}")["id"] for n in range(2)]
         arrive(db, seed.hello["id"], 1)
-        return made
-
-    one, two = store.do(fill_store)
+        one, two = made
     async with open_dashboard(store, seed.token) as browser:
         for named in (f"{one},{one},{two}", ",".join(["0000000000001"] * 499 + [str(two)])):
             said = text_of(await browser.page(f"/ui/replay?hook={named}&count=1"))
@@ -265,11 +262,9 @@ async def test_five_hundred_hooks_fit_and_count_once(store: Store, seed: Any) ->
 
 
 async def test_a_hook_without_a_repository_has_a_replay_of_its_own(store: Store, seed: Any) -> None:
-    def fill_store(db: Any) -> tuple[int, int]:
+    with transaction(store) as db:
         own = hooks.create(db, hook_targets.SYSTEM, url="https://all.example/", events=["push"])
-        return hook(db, seed.hello, "push")["id"], own["id"]
-
-    one, own = store.do(fill_store)
+        one, own = hook(db, seed.hello, "push")["id"], own["id"]
     async with open_dashboard(store, store.do(operator)) as browser:
         page = f"/ui/replay?hook={one},{own}&count=1"
         assert "to 2 hooks" in text_of(await browser.page(page))

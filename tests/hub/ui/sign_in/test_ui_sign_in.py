@@ -8,10 +8,11 @@ from urllib import parse
 import pytest
 from dashboard_client import SAME, open_dashboard, text_of
 from engines import embedded
+from transactions import transaction
 
 from hub.ui import cookies
 from hub.ui.headers import POLICY
-from store import Connection, Row, Store
+from store import Connection, Store
 from store.accounts import accounts, apps, grants, sessions, tokens
 from store.apps import installation_tokens, installations
 from store.audit import audit_log
@@ -190,13 +191,11 @@ async def test_a_session_ends_when_its_token_expires(
 
 
 async def test_sessions_of_a_suspended_installation_are_refused(store: Store, seed: Any) -> None:
-    def make(db: Connection) -> tuple[Row, str]:
+    with transaction(store) as db:
         given = {"url": "https://mill.example/", "permissions": {"repository_hooks": "write"}}
         _, app = apps.create(db, seed.octo["id"], "Mill", kind="integration", **given)
         installation = installations.create(db, app, seed.octo)
-        return installation, installation_tokens.create(db, installation)[0]
-
-    installation, token = store.do(make)
+        installation, token = installation, installation_tokens.create(db, installation)[0]
     async with open_dashboard(store, token) as browser:
         await browser.page("/ui")
         async with browser.listening("/ui/deliveries/live") as heard:
