@@ -222,6 +222,17 @@ def _hook(db: Any, url: str, options: dict[str, Any]) -> None:
     )
 
 
+def push(token: str, guid: str, body: bytes | None = None) -> bytes:
+    """Return the bytes of a request that posts a push. By default its body is small."""
+    body = body or b'{"ref": "refs/heads/main", "filler": "%b"}' % (guid.encode() * 50)
+    head = (
+        "POST /ada/engine/events/push HTTP/1.1\r\nHost: tests\r\nUser-Agent: tests\r\n"
+        f"Authorization: Bearer {token}\r\nX-GitHub-Delivery: {guid}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
 class Poster:
     """A client that posts `count` events over connections, and records the accepted ones."""
 
@@ -256,7 +267,7 @@ class Poster:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guid: str
     ) -> bool:
         self._waiting.pop()
-        writer.write(self._request(guid))
+        writer.write(push(self._site.token, guid))
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             length = LENGTH.search(head)
@@ -271,12 +282,3 @@ class Poster:
         assert not head or head.startswith(b"HTTP/1.1 503 "), head + answer
         self._waiting.append(guid)
         return False
-
-    def _request(self, guid: str) -> bytes:
-        body = b'{"ref": "refs/heads/main", "filler": "%b"}' % (guid.encode() * 50)
-        head = (
-            "POST /ada/engine/events/push HTTP/1.1\r\nHost: tests\r\nUser-Agent: tests\r\n"
-            f"Authorization: Bearer {self._site.token}\r\nX-GitHub-Delivery: {guid}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        return head.encode() + body

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 
-from tests.system.daemon import LENGTH, Site
+from tests.system.daemon import LENGTH, Site, push
 
 CONNECTIONS = 8
 # Seconds between an answer and the next event of a connection.
@@ -57,7 +57,7 @@ class Sender:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guid: str
     ) -> bool:
         try:
-            writer.write(self.request(guid))
+            writer.write(push(self._site.token, guid, self.body))
             head = await reader.readuntil(b"\r\n\r\n")
             length = LENGTH.search(head)
             await reader.readexactly(int(length[1]) if length else 0)
@@ -70,13 +70,3 @@ class Sender:
         if head:
             self.refused.append(head)
         return bool(head) and b"\r\nconnection: close" not in head.lower()
-
-    def request(self, guid: str) -> bytes:
-        """Return the bytes of the request that posts an event."""
-        body = self.body or b'{"ref": "refs/heads/main", "filler": "%b"}' % (guid.encode() * 50)
-        head = (
-            "POST /ada/engine/events/push HTTP/1.1\r\nHost: tests\r\nUser-Agent: tests\r\n"
-            f"Authorization: Bearer {self._site.token}\r\nX-GitHub-Delivery: {guid}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        return head.encode() + body

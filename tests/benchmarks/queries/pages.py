@@ -12,6 +12,7 @@ from hub.settings import HubSettings
 from store import open_store
 from tests.benchmarks.harness.figure import Bench, Row, percentile
 from tests.benchmarks.queries.pages_world import EVENTS, FANOUT, fill
+from tests.benchmarks.queries.within import allow, answered, get
 from tests.hub.page_routes import unvisited
 
 ASKED = 30
@@ -129,7 +130,7 @@ class DashboardBench:
         self._sessions = fill(self._store)
         self._loop = asyncio.new_event_loop()
         self._observability = Observability(self._store)
-        self._app = create_app(self._store, SETTINGS, _judge, observability=self._observability)
+        self._app = create_app(self._store, SETTINGS, allow, observability=self._observability)
 
     def ask(self, who: str, path: str) -> tuple[list[float], list[float]]:
         """Return the times and the processor times of ASKED requests in milliseconds.
@@ -143,7 +144,7 @@ class DashboardBench:
         took, spent = [], []
         for _ in range(ASKED + 1):
             started, worked = time.perf_counter(), time.process_time()
-            await _answered(self._app, scope)
+            await answered(self._app, scope)
             took.append((time.perf_counter() - started) * 1000)
             spent.append((time.process_time() - worked) * 1000)
         return took[1:], spent[1:]
@@ -157,34 +158,8 @@ class DashboardBench:
         await self._store.close()
 
 
-async def _judge(url: str) -> None:
-    """Allow every callback. No request here has one."""
-
-
 def _scope(wanted: str, session: str) -> dict[str, Any]:
     path, _, query = wanted.partition("?")
     cookie = f"tocsin_ui={session}".encode()
-    return {
-        "type": "http",
-        "method": "GET",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "root_path": "",
-        "scheme": "http",
-        "http_version": "1.1",
-        "headers": [(b"host", b"127.0.0.1:8765"), (b"cookie", cookie), (b"user-agent", b"bench")],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 8765),
-    }
-
-
-async def _answered(app: Any, scope: dict[str, Any]) -> None:
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        if message["type"] == "http.response.start" and message["status"] != 200:
-            raise RuntimeError(f"{scope['path']}: {message['status']}")
-
-    await app(dict(scope), receive, send)
+    headers = [(b"host", b"127.0.0.1:8765"), (b"cookie", cookie), (b"user-agent", b"bench")]
+    return get(path, query.encode(), headers)

@@ -17,6 +17,7 @@ from hub.rest.operation import Operation
 from hub.settings import HubSettings
 from store import Connection, open_store
 from tests.benchmarks.harness.figure import Bench, Row
+from tests.benchmarks.queries.within import allow, answered, get
 from tests.running.import_paths import IMPORT_PATHS
 
 sys.path.extend(IMPORT_PATHS)
@@ -66,7 +67,7 @@ class Hub:
         self._world: World = make(self._store)
         self._store.do(add, self._world, many)
         self._loop = asyncio.new_event_loop()
-        self._app = create_app(self._store, SETTINGS, _judge)
+        self._app = create_app(self._store, SETTINGS, allow)
 
     def ask(self, operation: Operation) -> float:
         """Return the median of ASKED requests in milliseconds."""
@@ -80,7 +81,7 @@ class Hub:
         took = []
         for _ in range(ASKED):
             started = time.perf_counter()
-            await _answered(self._app, scope)
+            await answered(self._app, scope)
             took.append(time.perf_counter() - started)
         return statistics.median(took) * 1000
 
@@ -90,33 +91,7 @@ class Hub:
         self._directory.cleanup()
 
 
-async def _judge(url: str) -> None:
-    """Allow every callback. No request here has one."""
-
-
 def _scope(wanted: str, headers: dict[str, str]) -> dict[str, Any]:
-    return {
-        "type": "http",
-        "method": "GET",
-        "path": wanted,
-        "raw_path": wanted.encode(),
-        # The default page of some lists would hold the whole shorter list.
-        "query_string": b"per_page=30",
-        "root_path": "",
-        "scheme": "http",
-        "http_version": "1.1",
-        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 80),
-    }
-
-
-async def _answered(app: Any, scope: dict[str, Any]) -> None:
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        if message["type"] == "http.response.start" and message["status"] != 200:
-            raise RuntimeError(f"{scope['path']}: {message['status']}")
-
-    await app(dict(scope), receive, send)
+    sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    # The default page of some lists would hold the whole shorter list.
+    return get(wanted, b"per_page=30", sent)

@@ -2,17 +2,11 @@
 
 from collections import Counter
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from state_machines import play
 from store_world import START, World
-from thoroughness import often
+from transactions import transaction
 
 from store import Connection, Row
 from store.accounts import accounts, teams
@@ -96,42 +90,34 @@ class Seats(RuleBasedStateMachine):
     def manage(self, where: int, management: str) -> None:
         made, _ = self.organizations[where]
 
-        def change(db: Connection) -> None:
+        with transaction(self.world.store) as db:
             before = assistant_subscriptions.of(db, made["id"])
             after = assistant_subscriptions.put(db, made["id"], seat_management=management)
             assistant_seats.manage(db, made["id"], before, after)
-
-        self.world.store.do(change)
 
     @rule(where=WHERE)
     def a_member_joins(self, where: int) -> None:
         made, _ = self.organizations[where]
 
-        def join(db: Connection) -> None:
+        with transaction(self.world.store) as db:
             self.people.append(self._person(db))
             membership_seats.join(db, made["id"], self.people[-1]["id"], "member")
-
-        self.world.store.do(join)
 
     @rule(number=st.integers(0, PEOPLE - 1))
     def a_user_is_removed(self, number: int) -> None:
         removed = self.people[number]
 
-        def change(db: Connection) -> None:
+        with transaction(self.world.store) as db:
             account_removal.remove(db, removed)
             self.people[number] = self._person(db)
-
-        self.world.store.do(change)
 
     @rule(where=WHERE)
     def an_organization_is_removed(self, where: int) -> None:
         removed, _ = self.organizations[where]
 
-        def change(db: Connection) -> None:
+        with transaction(self.world.store) as db:
             account_removal.remove(db, removed)
             self.organizations[where] = self._organization(db)
-
-        self.world.store.do(change)
 
     @rule()
     def a_month_passes(self) -> None:
@@ -175,14 +161,4 @@ def _counted(db: Connection) -> dict[tuple[int, int], int]:
 
 
 def test_the_stored_number_of_seats_is_exact(world: World) -> None:
-    run_state_machine_as_test(
-        type("Machine", (Seats,), {"world": world}),
-        settings=settings(
-            # Statements to a database server are slower, so it gets fewer examples.
-            max_examples=often(20, 300) if world.store.engine.inline else 8,
-            stateful_step_count=40,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    play(Seats, world, (20, 300, 8), steps=40)

@@ -3,17 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from state_machines import play
 from store_world import FakeNotifier, World
-from thoroughness import often
 
 from store import Connection
 from store.clock import SECOND
@@ -280,14 +273,4 @@ def _empty(db: Connection) -> None:
 
 
 def test_every_delivery_arrives_dies_or_waits(world: World) -> None:
-    run_state_machine_as_test(
-        type("BoundQueue", (Queue,), {"world": world}),
-        settings=settings(
-            # Statements to a database server are slower, so it gets fewer examples.
-            max_examples=often(20, 250) if world.store.engine.inline else 10,
-            stateful_step_count=30,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    play(Queue, world, (20, 250, 10), steps=30)

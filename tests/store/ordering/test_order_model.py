@@ -9,17 +9,11 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from state_machines import play
 from store_world import FakeNotifier, World
-from thoroughness import often
+from transactions import transaction
 
 from store import Connection, Row
 from store.clock import SECOND
@@ -160,10 +154,8 @@ class Order(RuleBasedStateMachine):
         self.world.store.do(lambda db: act(db, _hook(db, self.hooks[at])))
 
     def _edit(self, at: int, **changes: object) -> None:
-        def edit(db: Connection) -> None:
+        with transaction(self.world.store) as db:
             hooks.update(db, _hook(db, self.hooks[at]), **changes)
-
-        self.world.store.do(edit)
 
     # Steps of a worker.
 
@@ -410,14 +402,4 @@ def _empty(db: Connection) -> None:
 
 
 def test_no_delivery_overtakes_another_of_its_key(world: World) -> None:
-    run_state_machine_as_test(
-        type("BoundOrder", (Order,), {"world": world}),
-        settings=settings(
-            # Statements to a database server are slower, so it gets fewer examples.
-            max_examples=often(25, 250) if world.store.engine.inline else 10,
-            stateful_step_count=40,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    play(Order, world, (25, 250, 10), steps=40)

@@ -4,17 +4,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from state_machines import play
 from store_world import FakeNotifier, World, make_world
-from thoroughness import often
 
 from store import Connection, Row, Store
 from store.clock import MovableClock
@@ -266,14 +259,4 @@ def _attempts(db: Connection) -> list[Row]:
 
 def test_leases_of_pull_hooks(store: Store, clock: MovableClock) -> None:
     world = make_world(store, clock)
-    run_state_machine_as_test(
-        type("BoundLeases", (Leases,), {"world": world}),
-        settings=settings(
-            # Each statement to a database server needs a round trip, so fewer examples are run.
-            max_examples=often(20, 250) if store.engine.inline else 10,
-            stateful_step_count=30,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    play(Leases, world, (20, 250, 10), steps=30)

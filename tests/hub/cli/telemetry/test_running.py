@@ -4,10 +4,10 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
-from otlp_receiver import OTLPReceiver, receiving
+from otlp_receiver import OTLPReceiver
 from ports import free_port
 from waiting import until
 
@@ -19,15 +19,6 @@ from store.errors import Unusable
 from store.tracing import Tracer
 
 LOGGER = "tocsin.telemetry"
-
-
-@pytest.fixture
-def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[OTLPReceiver]:
-    with receiving() as receiver:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
-        monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
-        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
-        yield receiver
 
 
 @pytest.fixture

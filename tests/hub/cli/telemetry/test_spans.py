@@ -1,6 +1,6 @@
 """The spans that a receiver of OTLP gets of an event, from its acceptance to the last attempt."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ import httpx
 import orjson
 import pytest
 from hub_client import judge
-from otlp_receiver import OTLPReceiver, ReceivedSpan, receiving
+from otlp_receiver import OTLPReceiver, ReceivedSpan
 from waiting import until
 from worker_harness import WorkerHarness, said
 
@@ -29,15 +29,6 @@ from worker.settings import WorkerSettings
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{CALLER}-01"
 PUSH = "/ada/engine/events/push"
-
-
-@pytest.fixture
-def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[OTLPReceiver]:
-    with receiving() as receiver:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
-        monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
-        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
-        yield receiver
 
 
 @dataclass
