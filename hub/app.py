@@ -268,7 +268,9 @@ def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
     prefix = services.urls.prefix
     within, not_found = _no_operation(services), wrap(services, _empty)
     bases = [f"{prefix.removesuffix(VERSION)}{base}" for base in BASES]
-    lost = not_found if dashboard is None else wrap(services, dashboard.lost(), door="ui")
+    lost = not_found
+    if dashboard is not None:
+        lost = wrap(services, dashboard.guarded(dashboard.lost), door="ui")
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         path = path_of(scope)

@@ -5,6 +5,7 @@ follow links.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from hub.http.errors import Forbidden, Malformed
@@ -14,7 +15,7 @@ from hub.http.routing import Routes
 from hub.mail import links
 from hub.rest.context import Services
 from hub.rest.middleware import wrap
-from hub.rest.request import Handler, Request
+from hub.rest.request import Request
 from hub.ui.headers import PAGE
 from hub.ui.templating import render
 from store import Connection
@@ -29,28 +30,22 @@ Change = Callable[[Connection, int, tuple[int, ...]], int]
 def add(services: Services, routes: Routes) -> None:
     """Serve the page."""
     path = services.urls.prefix + links.PATH
-    routes.add("GET", path, wrap(services, _unsubscribe_page(services)))
-    routes.add("POST", path, wrap(services, _change(services)))
+    routes.add("GET", path, wrap(services, partial(_unsubscribe_page, services)))
+    routes.add("POST", path, wrap(services, partial(_change, services)))
 
 
-def _unsubscribe_page(services: Services) -> Handler:
-    async def work(request: Request) -> Response:
-        return _page(services, await services.store.read(_follow, request.query, None))
-
-    return work
+async def _unsubscribe_page(services: Services, request: Request) -> Response:
+    return _page(services, await services.store.read(_follow, request.query, None))
 
 
-def _change(services: Services) -> Handler:
-    async def work(request: Request) -> Response:
-        raw = await services.body_reader.read_and_release(request, MOST_FORM)
-        change = _wanted(read_form(raw, request.scope))
-        shown = await services.store.read(_follow, request.query, None)
-        # A request without a valid link must not cause a write.
-        if not shown["refused"]:
-            shown = await services.store.write(_follow, request.query, change)
-        return _page(services, shown)
-
-    return work
+async def _change(services: Services, request: Request) -> Response:
+    raw = await services.body_reader.read_and_release(request, MOST_FORM)
+    change = _wanted(read_form(raw, request.scope))
+    shown = await services.store.read(_follow, request.query, None)
+    # A request without a valid link must not cause a write.
+    if not shown["refused"]:
+        shown = await services.store.write(_follow, request.query, change)
+    return _page(services, shown)
 
 
 def _wanted(form: Form) -> Change:

@@ -8,7 +8,7 @@ from hub.http.response import Header, Response
 from hub.http.routing import Routes
 from hub.rest.context import Services
 from hub.rest.middleware import wrap
-from hub.rest.request import Handler, Request
+from hub.rest.request import Request
 from hub.ui.section import ROOT
 from store.errors import Missing
 
@@ -59,19 +59,12 @@ def _digest(name: str) -> str:
     return hashlib.sha256(_contents()[name]).hexdigest()[:12]
 
 
-def serving() -> Handler:
-    """Return the handler that serves static files."""
-
-    async def work(request: Request) -> Response:
-        name = request.values["name"]
-        if (
-            name not in _contents()
-            or asset(name) != f"{ROOT}/static/{request.values['digest']}/{name}"
-        ):
-            raise Missing(name)
-        return _sent(name)
-
-    return work
+async def serve(request: Request) -> Response:
+    """Serve a static file."""
+    name = request.values["name"]
+    if name not in _contents() or asset(name) != f"{ROOT}/static/{request.values['digest']}/{name}":
+        raise Missing(name)
+    return _sent(name)
 
 
 def _sent(name: str) -> Response:

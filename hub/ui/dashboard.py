@@ -114,14 +114,10 @@ class Dashboard:
                 raise
             return await store.read(self._render_refused, visit, act, form, error)
 
-    def stream(self) -> Handler:
-        """Return the handler of the stream, in which a browser follows all its live views."""
-
-        async def run(visit: SessionRequest) -> Response:
-            await self.services.store.read(visit.authenticate, self.admins)
-            return Stream(self, visit)
-
-        return self.guarded(run)
+    async def stream(self, visit: SessionRequest) -> Response:
+        """Answer with the stream, in which a browser follows all its live views."""
+        await self.services.store.read(visit.authenticate, self.admins)
+        return Stream(self, visit)
 
     def live_at(self, path: str) -> tuple[LiveStream | None, dict[str, str]]:
         """Return the live view at a path, and the path's parameters."""
@@ -130,14 +126,10 @@ class Dashboard:
                 return live, found.groupdict()
         return None, {}
 
-    def lost(self) -> Handler:
-        """Return the handler for unknown paths."""
-
-        async def run(visit: SessionRequest) -> Response:
-            await self.services.store.read(visit.authenticate, self.admins)
-            raise Missing("page")
-
-        return self.guarded(run)
+    async def lost(self, visit: SessionRequest) -> Response:
+        """Answer a request for an unknown path."""
+        await self.services.store.read(visit.authenticate, self.admins)
+        raise Missing("page")
 
     def guarded(self, run: Callable[[SessionRequest], Awaitable[Response]]) -> Handler:
         """Wrap `run` so that its errors become pages."""

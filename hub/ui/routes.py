@@ -45,15 +45,15 @@ def _others(dashboard: Dashboard) -> dict[str, Handler]:
     openid = _openid(dashboard)
     sign_in = SignIn(dashboard, None if openid is None else openid.sign_out_url)
     found = {
-        f"GET {ROOT}/static/{{digest}}/{{name}}": assets.serving(),
-        f"GET {ROOT}/stream": dashboard.stream(),
-        f"POST {ROOT}/sign-in": sign_in.sign_in(),
-        f"POST {ROOT}/sign-out": sign_in.sign_out(),
-        f"POST {ROOT}/theme": sign_in.theme(),
+        f"GET {ROOT}/stream": dashboard.stream,
+        f"POST {ROOT}/sign-in": sign_in.sign_in,
+        f"POST {ROOT}/sign-out": sign_in.sign_out,
+        f"POST {ROOT}/theme": sign_in.theme,
     }
     if openid is not None:
-        found |= {f"GET {START}": openid.start(), f"GET {CALLBACK}": openid.finish()}
-    return found
+        found |= {f"GET {START}": openid.start, f"GET {CALLBACK}": openid.finish}
+    guarded = {line: dashboard.guarded(run) for line, run in found.items()}
+    return guarded | {f"GET {ROOT}/static/{{digest}}/{{name}}": assets.serve}
 
 
 def _line(line: str) -> Line:

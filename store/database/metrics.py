@@ -90,9 +90,16 @@ class GaugeMetric:
 
     kind = "gauge"
 
-    def __init__(self, name: str, text: str, labels: Labels = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        labels: Labels = (),
+        *,
+        read: Callable[[], GaugeValue] = lambda: None,
+    ) -> None:
         self.name, self.text, self.labels = name, text, labels
-        self.read: Callable[[], GaugeValue] = lambda: None
+        self.read = read
         """Reads the value, or one for each combination of label values; None if it is unknown."""
 
     def values(self) -> Mapping[Labels, float]:

@@ -7,7 +7,6 @@ from hub.openid.id_token import Claims
 from hub.openid.people import user_of
 from hub.openid.provider import OpenIDProvider
 from hub.rest import auditing
-from hub.rest.request import Handler
 from hub.ui import cookies
 from hub.ui.dashboard import Dashboard
 from hub.ui.errors import NotSignedIn
@@ -33,53 +32,45 @@ class OpenIDSignIn:
         self._services = dashboard.services
         self.provider = OpenIDProvider(dashboard.services.settings, self._now)
 
-    def start(self) -> Handler:
-        """Return the handler that leads the browser to the provider."""
+    async def start(self, visit: SessionRequest) -> Response:
+        """Lead the browser to the provider."""
+        if visit.is_led_by_another_site:
+            raise NotSignedIn
+        wanted = within(visit.request.query.get("next", ""))
+        # A part of a path would lead to another selection.
+        wanted = wanted if len(wanted) <= MOST_KEPT else ROOT
+        former = "" if visit.session is None else tokens.digest(visit.session)
+        attempt = SignInAttempt.begin(wanted, former, self._now())
+        try:
+            place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))
+        except SignInFailed as error:
+            return await self._failed(visit, attempt.next, error)
+        # Lax, because a strict cookie would not come back with the provider's redirect.
+        cookie = cookies.set_cookie(
+            cookies.ATTEMPT, attempt.packed(), secure=visit.secure, seconds=LASTS, site="Lax"
+        )
+        return Response(303, b"", [header("Location", place), cookie, *PAGE])
 
-        async def run(visit: SessionRequest) -> Response:
-            if visit.is_led_by_another_site:
-                raise NotSignedIn
-            wanted = within(visit.request.query.get("next", ""))
-            # A part of a path would lead to another selection.
-            wanted = wanted if len(wanted) <= MOST_KEPT else ROOT
-            former = "" if visit.session is None else tokens.digest(visit.session)
-            attempt = SignInAttempt.begin(wanted, former, self._now())
-            try:
-                place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))
-            except SignInFailed as error:
-                return await self._failed(visit, attempt.next, error)
-            # Lax, because a strict cookie would not come back with the provider's redirect.
-            cookie = cookies.set_cookie(
-                cookies.ATTEMPT, attempt.packed(), secure=visit.secure, seconds=LASTS, site="Lax"
-            )
-            return Response(303, b"", [header("Location", place), cookie, *PAGE])
-
-        return self._dashboard.guarded(run)
-
-    def finish(self) -> Handler:
-        """Return the handler to which the provider leads back."""
-
-        async def run(visit: SessionRequest) -> Response:
-            asked = visit.request.query
-            attempt = SignInAttempt.unpacked(visit.cookies.get(cookies.ATTEMPT, ""))
-            # An attempt can be answered only once.
-            visit.drop(cookies.ATTEMPT)
-            try:
-                claims = await self._claims(visit, attempt, asked)
-                assert attempt is not None, "without it there are no claims"
-                cookie = await self._services.store.write(self._open, visit, claims, attempt.former)
-            except SignInFailed as error:
-                return await self._failed(visit, attempt.next if attempt else ROOT, error)
-            visit.keep(cookies.SESSION, cookie)
-            visit.drop(cookies.DOOR)
-            # A browser sends no strict cookie with a redirect that another site began. This page
-            # loads the next one instead, and then the browser sends the cookie.
-            shown = {"theme": visit.theme, "to": within(attempt.next)}
-            return Response(
-                200, render("from_another_site.html", shown).encode(), [*PAGE, *visit.headers]
-            )
-
-        return self._dashboard.guarded(run)
+    async def finish(self, visit: SessionRequest) -> Response:
+        """Answer the request with which the provider leads back."""
+        asked = visit.request.query
+        attempt = SignInAttempt.unpacked(visit.cookies.get(cookies.ATTEMPT, ""))
+        # An attempt can be answered only once.
+        visit.drop(cookies.ATTEMPT)
+        try:
+            claims = await self._claims(visit, attempt, asked)
+            assert attempt is not None, "without it there are no claims"
+            cookie = await self._services.store.write(self._open, visit, claims, attempt.former)
+        except SignInFailed as error:
+            return await self._failed(visit, attempt.next if attempt else ROOT, error)
+        visit.keep(cookies.SESSION, cookie)
+        visit.drop(cookies.DOOR)
+        # A browser sends no strict cookie with a redirect that another site began. This page
+        # loads the next one instead, and then the browser sends the cookie.
+        shown = {"theme": visit.theme, "to": within(attempt.next)}
+        return Response(
+            200, render("from_another_site.html", shown).encode(), [*PAGE, *visit.headers]
+        )
 
     async def _claims(
         self, visit: SessionRequest, attempt: SignInAttempt | None, asked: dict[str, str]

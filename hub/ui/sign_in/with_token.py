@@ -9,7 +9,6 @@ from hub.http.response import Response, header
 from hub.rest import auditing
 from hub.rest.authenticate import has_too_many
 from hub.rest.context import Services
-from hub.rest.request import Handler
 from hub.ui import cookies
 from hub.ui.csrf import FIELD
 from hub.ui.dashboard import Dashboard
@@ -65,11 +64,8 @@ class SignIn:
         self._services = dashboard.services
         self._admins: AdminAuth = dashboard.admins
 
-    def sign_in(self) -> Handler:
-        """Return the handler of POST /ui/sign-in."""
-        return self._dashboard.guarded(self._sign_in)
-
-    async def _sign_in(self, visit: SessionRequest) -> Response:
+    async def sign_in(self, visit: SessionRequest) -> Response:
+        """Answer POST /ui/sign-in."""
         form = await self._dashboard.form(visit.request)
         # The page also shows the form to people who are signed in, with the token of their session.
         await self._services.store.read(visit.authenticate, self._admins)
@@ -109,42 +105,34 @@ class SignIn:
         auditing.record(db, self._services, visit.request, "ui/sign-in", visit.actor(), 200)
         return cookie
 
-    def sign_out(self) -> Handler:
-        """Return the handler of POST /ui/sign-out."""
-
-        async def run(visit: SessionRequest) -> Response:
-            form = await self._dashboard.form(visit.request)
-            await self._services.store.read(visit.authenticate, self._admins)
-            visit.check_form(form.get(FIELD, ""))
-            if visit.session is not None:
-                await self._services.store.write(self._close, visit, visit.session)
-            visit.drop(cookies.SESSION)
-            also = await self._leave(visit) if self._leave and visit.method == "openid" else None
-            if also is not None:
-                visit.viewer = None
-                shown = RenderedPage("signed_out.html", {"provider": also})
-                return await self._dashboard.answer(visit, shown)
-            place = header("Location", f"{ROOT}/sign-in")
-            return Response(303, b"", [place, *PAGE, *visit.headers])
-
-        return self._dashboard.guarded(run)
+    async def sign_out(self, visit: SessionRequest) -> Response:
+        """Answer POST /ui/sign-out."""
+        form = await self._dashboard.form(visit.request)
+        await self._services.store.read(visit.authenticate, self._admins)
+        visit.check_form(form.get(FIELD, ""))
+        if visit.session is not None:
+            await self._services.store.write(self._close, visit, visit.session)
+        visit.drop(cookies.SESSION)
+        also = await self._leave(visit) if self._leave and visit.method == "openid" else None
+        if also is not None:
+            visit.viewer = None
+            shown = RenderedPage("signed_out.html", {"provider": also})
+            return await self._dashboard.answer(visit, shown)
+        place = header("Location", f"{ROOT}/sign-in")
+        return Response(303, b"", [place, *PAGE, *visit.headers])
 
     def _close(self, db: Connection, visit: SessionRequest, cookie: str) -> None:
         if sessions.end(db, cookie):
             auditing.record(db, self._services, visit.request, "ui/sign-out", visit.actor(), 200)
 
-    def theme(self) -> Handler:
-        """Return the handler of POST /ui/theme."""
-
-        async def run(visit: SessionRequest) -> Response:
-            form = await self._dashboard.form(visit.request)
-            await self._services.store.read(visit.authenticate, self._admins)
-            visit.check_form(form.get(FIELD, ""), of_anyone=True)
-            chosen = form.get("theme", "")
-            if chosen not in THEMES:
-                raise Forbidden(f"The theme must be one of {', '.join(THEMES)}.")
-            visit.keep(cookies.THEME, chosen, cookies.YEAR)
-            place = header("Location", within(form.get("next", "")))
-            return Response(303, b"", [place, *PAGE, *visit.headers])
-
-        return self._dashboard.guarded(run)
+    async def theme(self, visit: SessionRequest) -> Response:
+        """Answer POST /ui/theme."""
+        form = await self._dashboard.form(visit.request)
+        await self._services.store.read(visit.authenticate, self._admins)
+        visit.check_form(form.get(FIELD, ""), of_anyone=True)
+        chosen = form.get("theme", "")
+        if chosen not in THEMES:
+            raise Forbidden(f"The theme must be one of {', '.join(THEMES)}.")
+        visit.keep(cookies.THEME, chosen, cookies.YEAR)
+        place = header("Location", within(form.get("next", "")))
+        return Response(303, b"", [place, *PAGE, *visit.headers])
