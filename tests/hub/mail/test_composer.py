@@ -5,6 +5,7 @@ from email.policy import SMTP, default
 from typing import Any
 
 import pytest
+from required import required
 from transactions import transaction
 
 from hub.mail.composer import MailComposer
@@ -48,8 +49,7 @@ def test_texts_from_outside_add_no_header_and_no_line(
             seed,
             NewAlert("ordering.key_blocked", hook["id"], {"since": db.now, "delivery_id": 1}, evil),
         )
-        found = composer(db, mail)
-        assert found is not None
+        found = required(composer(db, mail))
         content = found.as_bytes(policy=SMTP)
     parsed = message_from_bytes(content, policy=default)
     assert parsed["Bcc"] is None
@@ -96,8 +96,7 @@ def test_domains_in_unicode_are_sent_in_ascii(
 ) -> None:
     with transaction(store) as db:
         number = outbox.add(db, outbox.TEST, "ada@müller.example")
-        mail = outbox.get(db, number)
-        assert mail is not None
+        mail = required(outbox.get(db, number))
         found = composer(db, mail)
     assert found["To"] == "ada@xn--mller-kva.example"
     assert found["Subject"] == "[tocsin] test message"
@@ -109,10 +108,8 @@ def test_an_address_from_an_earlier_version_adds_no_header(
 ) -> None:
     with transaction(store) as db:
         address = "=?utf-8?q?x=0ABcc:_eve=40evil.example?=@reader.example"
-        mail = outbox.get(db, outbox.add(db, outbox.TEST, address))
-        assert mail is not None
-        found = composer(db, mail)
-        assert found is not None
+        mail = required(outbox.get(db, outbox.add(db, outbox.TEST, address)))
+        found = required(composer(db, mail))
         content = found.as_bytes(policy=SMTP)
     assert b"\nBcc:" not in content
     assert b'To: "= ?utf-8?q?' in content

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pytest
+from required import required
 from transactions import transaction
 
 from hub.mail import links
@@ -51,8 +52,7 @@ class Post:
         notices.make_mails(db, notices.MailLimits(9, 9))
         (row,) = outbox.list_due(db, 9)
         composer = MailComposer(self.settings.model_copy(update={"mail_from": "t@forge.example"}))
-        mail = composer(db, row)
-        assert mail is not None
+        mail = required(composer(db, row))
         return one["id"], two["id"], mail
 
     def reached(self) -> list[bool]:
@@ -116,8 +116,7 @@ async def test_hooks_that_an_account_no_longer_administers_have_no_name(
     post: Post, client: httpx.AsyncClient
 ) -> None:
     with transaction(post.store) as db:
-        hook = hooks.get(db, post.seed.hello["id"], post.one)
-        assert hook is not None
+        hook = required(hooks.get(db, post.seed.hello["id"], post.one))
         hooks.update(db, hook, url="https://secret.example/")
         db.execute(
             "UPDATE repository SET owner_id = :owner, name = 'takeover' WHERE id = :id",
@@ -204,8 +203,7 @@ async def test_no_mail_about_hooks_that_were_left_meanwhile(
 async def test_the_link_of_a_deleted_hook_is_explained(
     post: Post, client: httpx.AsyncClient, store: Store
 ) -> None:
-    hook = store.look(hooks.by_id, post.one)
-    assert hook is not None
+    hook = required(store.look(hooks.by_id, post.one))
     store.do(hook_removal.delete, hook)
     answer = await stranger(client).get(post.links[0])
     assert "These hooks are gone" in answer.text
@@ -254,8 +252,7 @@ def test_a_link_about_many_hooks_is_sent_in_one_piece(
         (row,) = outbox.list_due(db, 9)
         domain = f"{'a' * 60}.example"
         composer = MailComposer(settings.model_copy(update={"mail_from": f"t@{domain}"}))
-        mail = composer(db, row)
-        assert mail is not None
+        mail = required(composer(db, row))
     line = header_lines(mail, "List-Unsubscribe")
     assert re.fullmatch(r"<[!-;=?-~]+>", line)
     assert len(line) < 900

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from platform_events import report
+from required import required
 from store_world import World
 from transactions import transaction
 
@@ -91,9 +92,7 @@ def run_of(world: World, number: int = 128620228) -> Row | None:
 
 
 def suite_of(world: World, number: int = 118578147) -> Row:
-    row = world.store.look(check_suites.get, world.repo["id"], number)
-    assert row is not None
-    return row
+    return required(world.store.look(check_suites.get, world.repo["id"], number))
 
 
 def own_suite(world: World, sha: str = SHA) -> Row:
@@ -141,8 +140,7 @@ def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:
         "queued",
     )
     app = world.store.look(check_apps.of, [suite["id"]])[suite["id"]]
-    owner = world.store.look(accounts.by_login, "octocoders")
-    assert owner is not None
+    owner = required(world.store.look(accounts.by_login, "octocoders"))
     assert (
         app.items()
         >= {
@@ -188,8 +186,7 @@ def test_a_smaller_word_blanks_nothing(world: World) -> None:
     assert run_of(world) == before
     assert suite_of(world)["head_branch"] == "changes"
     reflect(world, check_run=reported(external_id=None, output={"title": "T"}))
-    after = run_of(world)
-    assert after is not None
+    after = required(run_of(world))
     assert (after["external_id"], after["title"], after["summary"]) == (None, "T", "S")
 
 
@@ -220,8 +217,7 @@ def test_an_older_payload_does_not_change_a_check_run(
 ) -> None:
     for word in words:
         reflect(world, check_run=word)
-    run = run_of(world)
-    assert run is not None
+    run = required(run_of(world))
     assert run["status"] == status
     if len(words) == 2 and words[1].get("conclusion") == "failure":
         assert run["conclusion"] == "failure"
@@ -258,8 +254,7 @@ def test_a_time_that_was_far_ahead_freezes_no_check_run_when_it_is_near(world: W
 
 def test_stale_is_a_platform_s_word(world: World) -> None:
     reflect(world, check_run=reported(**DONE | {"conclusion": "stale"}))
-    run = run_of(world)
-    assert run is not None
+    run = required(run_of(world))
     assert run["conclusion"] == "stale"
 
 
@@ -374,8 +369,7 @@ def test_long_values_are_cut(world: World) -> None:
             check_suite=reported_suite(app=app, pull_requests=many),
         ),
     )
-    run = run_of(world)
-    assert run is not None
+    run = required(run_of(world))
     assert len(run["name"]) == 255
     assert (len(run["summary"]), len(run["content"])) == (65_535, 65_535)
     assert len(run["pulls"]) < 20_000
@@ -476,8 +470,7 @@ def _suite(db: Connection, world: World) -> Row:
 
 
 def _change(db: Connection, world: World, kind: str, run: dict[str, Any], fields: Any) -> None:
-    row = check_runs.by_id(db, run["id"])
-    assert row is not None
+    row = required(check_runs.by_id(db, run["id"]))
     if kind == "ask":
         check_runs.ask_again(db, row)
         run["again"] = 1

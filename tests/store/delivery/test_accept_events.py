@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+from required import required
 from store_world import FakeNotifier, World
 
 from store import Connection, Store
@@ -111,8 +112,7 @@ class TestTheEvent:
         receipt = world.arrive(
             "g-1", body=body, action="opened", source_id=4, scope=-4, installation_id=9
         )
-        row = world.store.look(events.get, receipt.event_id)
-        assert row is not None
+        row = required(world.store.look(events.get, receipt.event_id))
         assert row == row | {
             "id": receipt.event_id,
             "guid": "g-1",
@@ -138,8 +138,7 @@ class TestTheEvent:
     def test_a_large_payload_is_stored(self, world: World) -> None:
         body = b'"' + bytes(range(97, 123)) * 1_000_000 + b'"'
         receipt = world.arrive("g-1", body=body)
-        row = world.store.look(events.get, receipt.event_id)
-        assert row is not None
+        row = required(world.store.look(events.get, receipt.event_id))
         assert row["body"] == body
         assert row["size"] == len(body)
 
@@ -347,14 +346,12 @@ class TestEmit:
     def test_writes_the_action_before_the_payload(self, world: World) -> None:
         hook = world.hook("star")["id"]
         receipt = world.store.do(outbox.emit, "star", "created", world.repo["id"], {"n": 1})
-        row = world.store.look(events.get, receipt.event_id)
-        assert row is not None
+        row = required(world.store.look(events.get, receipt.event_id))
         assert row["body"] == b'{"action":"created","n":1}'
         assert (row["name"], row["action"], row["scope"]) == ("star", "created", world.repo["id"])
         assert reached(world, receipt.event_id) == [hook]
         plain = world.store.do(outbox.emit, "push", None, world.repo["id"], {"n": 1})
-        row = world.store.look(events.get, plain.event_id)
-        assert row is not None
+        row = required(world.store.look(events.get, plain.event_id))
         assert (row["body"], row["action"]) == (b'{"n":1}', None)
 
     def test_gives_every_event_a_guid(self, world: World) -> None:
@@ -375,8 +372,7 @@ class TestEmit:
         assert receipt.deliveries == 1
         assert reached(world, receipt.event_id) == [hook["id"]]
         assert notifier.woken == [hook["id"]]
-        row = world.store.look(events.get, receipt.event_id)
-        assert row is not None
+        row = required(world.store.look(events.get, receipt.event_id))
         assert orjson.loads(row["body"]) == {"zen": "."}
 
     async def test_goes_with_the_change_or_not_at_all(self, world: World) -> None:
@@ -425,14 +421,12 @@ def test_the_latest_event_is_one_with_a_kept_body(world: World) -> None:
     world.arrive("g-1")
     last = world.arrive("g-2")
     world.arrive("g-3", name="star")
-    latest = world.store.look(event_queries.latest, world.repo["id"], "push")
-    assert latest is not None
+    latest = required(world.store.look(event_queries.latest, world.repo["id"], "push"))
     assert latest["guid"] == "g-2"
     world.store.do(
         lambda db: db.execute("UPDATE event SET body = NULL WHERE id = :id", id=last.event_id)
     )
-    latest = world.store.look(event_queries.latest, world.repo["id"], "push")
-    assert latest is not None
+    latest = required(world.store.look(event_queries.latest, world.repo["id"], "push"))
     assert latest["guid"] == "g-1"
     assert world.store.look(event_queries.latest, world.repo["id"], "fork") is None
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from required import required
 from store_world import URL, World
 from transactions import transaction
 
@@ -26,9 +27,7 @@ def subscribed(db: Connection) -> dict[int, list[str]]:
 
 
 def get(world: World, hook_id: int) -> dict[str, Any]:
-    row = world.store.look(hooks.get, world.repo["id"], hook_id)
-    assert row is not None
-    return row
+    return required(world.store.look(hooks.get, world.repo["id"], hook_id))
 
 
 def change(world: World, hook_id: int, **changes: Any) -> dict[str, Any]:
@@ -258,8 +257,7 @@ class TestDelete:
         assert world.store.look(hooks.page, world.repo["id"], limit=10) == []
         assert world.store.look(hooks.every) == []
         assert world.store.look(hooks.count, world.repo["id"]) == 0
-        row = world.store.look(hooks.by_id, made["id"])
-        assert row is not None
+        row = required(world.store.look(hooks.by_id, made["id"]))
         assert (row["deleted_at"], row["active"], row["version"]) == (world.now, 0, 2)
 
 
@@ -356,6 +354,5 @@ def test_urls_that_begin_alike_are_different(world: World) -> None:
     world.hook("push", url=f"{long}/2")
     with pytest.raises(Invalid, match="Hook already exists"):
         world.hook("push", url=f"{long}/2")
-    found = world.store.look(hooks.by_url, world.repo["id"], f"{long}/2")
-    assert found is not None
+    found = required(world.store.look(hooks.by_url, world.repo["id"], f"{long}/2"))
     assert found["url"] == f"{long}/2"

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from required import required
 from store_world import World
 
 from store import Row
@@ -19,9 +20,7 @@ def planned(world: World) -> World:
 
 
 def row(world: World, name: str = "prune") -> Row:
-    found = world.store.look(jobs.get, name)
-    assert found is not None
-    return found
+    return required(world.store.look(jobs.get, name))
 
 
 def take(world: World, holder: str = "one", name: str = "prune") -> Row | None:
@@ -33,9 +32,7 @@ def take(world: World, holder: str = "one", name: str = "prune") -> Row | None:
 
 
 def taken(world: World, holder: str = "one") -> Row:
-    found = take(world, holder)
-    assert found is not None
-    return found
+    return required(take(world, holder))
 
 
 def parts(found: Row, *names: str) -> list[Any]:
@@ -121,8 +118,7 @@ def test_a_requested_run_that_fails_is_tried_again_after_a_rest(planned: World) 
     planned.store.do(jobs.request_run, "prune")
     planned.store.do(jobs.fail, taken(planned), "disk full")
     assert take(planned) is None
-    ready = jobs.ready_at(row(planned), planned.now)
-    assert ready is not None
+    ready = required(jobs.ready_at(row(planned), planned.now))
     assert MINUTE / 2 <= ready - planned.now <= MINUTE
     planned.clock.advance(60)
     planned.store.do(jobs.complete, taken(planned), planned.now + HOUR)
@@ -226,8 +222,7 @@ def test_jobs_left_by_a_crash_are_released(planned: World) -> None:
 def test_an_end_far_ahead_is_not_the_last(planned: World) -> None:
     """The clock was fast when a rare job ended."""
     planned.store.do(jobs.save_schedules, [JobSchedule("alerts", "often", planned.now)])
-    alerts = planned.store.do(jobs.claim, "alerts", "one")
-    assert alerts is not None
+    alerts = required(planned.store.do(jobs.claim, "alerts", "one"))
     planned.store.do(jobs.complete, alerts, None)
     ended = planned.now
     planned.clock.advance(86_400)

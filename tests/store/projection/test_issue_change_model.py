@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from issue_world import issue
+from required import required
 from store_world import World
 from thoroughness import often
 from transactions import transaction
@@ -155,8 +156,7 @@ class Played:
         self.wait()
 
         with transaction(self.world.store) as db:
-            row = issues.get(db, self.world.repo["id"], 1)
-            assert row is not None
+            row = required(issues.get(db, self.world.repo["id"], 1))
             change(db, issue_changes.lock(db, row))
 
     def _changed(self, part: str, item: str, value: Any) -> None:
@@ -224,8 +224,7 @@ class Played:
     def check(self) -> None:
         assert self.latest is not None
         given = self.latest.payload["issue"]
-        row = self.world.store.look(issues.get, self.world.repo["id"], 1)
-        assert row is not None
+        row = required(self.world.store.look(issues.get, self.world.repo["id"], 1))
         held = self.world.store.look(labels.of_issues, [row["id"]]).get(row["id"], [])
         theirs = {one["name"] for one in given["labels"]}
         wanted = {name for name in NAMES if self.expected("label", name, name in theirs)}
@@ -235,8 +234,7 @@ class Played:
 
     def check_listed(self) -> None:
         """Check which of the platform's comments are listed after all events."""
-        row = self.world.store.look(issues.get, self.world.repo["id"], 1)
-        assert row is not None
+        row = required(self.world.store.look(issues.get, self.world.repo["id"], 1))
         found = self.world.store.look(issue_comments.page, row["id"], limit=1_000, offset=0)
         theirs = {one["number"] for one in found if not one["made_here"]}
         assert theirs == {
@@ -246,8 +244,7 @@ class Played:
         }
 
     def check_comments(self) -> None:
-        row = self.world.store.look(issues.get, self.world.repo["id"], 1)
-        assert row is not None
+        row = required(self.world.store.look(issues.get, self.world.repo["id"], 1))
         listed = self.world.store.look(issue_comments.count, row["id"], most=1_000)
         assert row["comments"] == listed, (row["comments_seen"], row["comments_unseen"])
 
@@ -268,8 +265,7 @@ def test_operations_and_events_lose_nothing(
 ) -> None:
     for seed in range(often(20, 400)):
         repo = world.another_repo(f"repo-{seed}")
-        full = world.store.look(repositories.get, repo["id"])
-        assert full is not None
+        full = required(world.store.look(repositories.get, repo["id"]))
         at = World(world.store, world.clock, world.user, full)
         play(Played(at, Random(seed), shuffled, counts_late))
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from issue_world import SHA, Platform, issue, later, pull
+from required import required
 from store_world import World
 
 from store import Row
@@ -57,8 +58,7 @@ def said(platform: Platform, kind: str, number: int) -> Row | None:
 
 def test_a_comment_is_projected(platform: Platform) -> None:
     platform.report("issue_comment", "created", issue=issue(), comment=comment())
-    row = said(platform, "comment", 492700400)
-    assert row is not None
+    row = required(said(platform, "comment", 492700400))
     assert (row["body"], row["author_association"]) == ("You are totally right!", "MEMBER")
     assert platform.timeline() == ["commented"]
     assert platform.events() == []
@@ -75,8 +75,7 @@ def test_a_comment_that_changes_and_goes(platform: Platform) -> None:
     platform.report("issue_comment", "edited", issue=issue(), comment=changed)
     # An older payload changes nothing.
     platform.report("issue_comment", "edited", issue=issue(), comment=comment(body="old"))
-    row = said(platform, "comment", 492700400)
-    assert row is not None
+    row = required(said(platform, "comment", 492700400))
     assert row["body"] == "Hm"
     assert platform.timeline() == ["commented"]
     platform.report("issue_comment", "deleted", issue=issue(), comment=changed)
@@ -90,8 +89,7 @@ def test_a_comment_made_here_leaves_its_id_to_the_platforms_comment(platform: Pl
     number = store.do(
         comment_changes.create, repo, platform.issue(), user, "Ours", association="OWNER"
     )["number"]
-    ours = said(platform, "comment", number)
-    assert ours is not None
+    ours = required(said(platform, "comment", number))
     at = {"updated_at": "2026-11-21T08:00:00Z"}
     platform.world.clock.advance(3_600)
     theirs = comment(id=number, body="Theirs", **at)
@@ -118,8 +116,7 @@ def test_a_deletion_of_the_platforms_comment_leaves_a_comment_made_here(platform
         comment_changes.create, repo, platform.issue(), user, "Ours", association="OWNER"
     )["number"]
     platform.report("issue_comment", "deleted", issue=issue(), comment=comment(id=number))
-    row = said(platform, "comment", number + ABOVE)
-    assert row is not None
+    row = required(said(platform, "comment", number + ABOVE))
     assert row["body"] == "Ours"
 
 
@@ -160,8 +157,7 @@ def test_the_last_pinned_comment_is_pinned(platform: Platform) -> None:
     store = platform.world.store
     found = store.look(issue_comments.pinned, [issue_id])
     assert found[issue_id]["number"] == 2
-    robin = store.look(accounts.by_login, "robin")
-    assert robin is not None
+    robin = required(store.look(accounts.by_login, "robin"))
     assert found[issue_id]["pinned_by_id"] == robin["id"]
     for number in (1, 2):
         platform.report("issue_comment", "unpinned", issue=issue(), comment=comment(id=number))
@@ -170,8 +166,7 @@ def test_the_last_pinned_comment_is_pinned(platform: Platform) -> None:
 
 def test_a_review_and_its_end(platform: Platform) -> None:
     platform.report("pull_request_review", "submitted", pull_request=pull(), review=review())
-    row = said(platform, "review", 237895671)
-    assert row is not None
+    row = required(said(platform, "review", 237895671))
     assert (row["state"], row["commit_id"], row["body"]) == ("approved", SHA, "Looks *good*")
     assert row["created_at"] == later(6)
     dismissed = review(state="dismissed")
@@ -181,8 +176,7 @@ def test_a_review_and_its_end(platform: Platform) -> None:
     # The event has the review's state before the dismissal.
     dismissed = {"state": "approved", "review_id": 237895671, "dismissal_message": None}
     assert event["members"] == {"dismissed_review": dismissed}
-    row = said(platform, "review", 237895671)
-    assert row is not None
+    row = required(said(platform, "review", 237895671))
     assert row["state"] == "dismissed"
 
 
@@ -232,8 +226,7 @@ def test_a_comment_on_a_line_is_stored_with_its_place(platform: Platform) -> Non
     report = ("pull_request_review_comment", "created")
     platform.report(*report, pull_request=pull(), comment=given)
     assert platform.timeline(2) == ["line-commented"]
-    row = said(platform, "line", 492700400)
-    assert row is not None
+    row = required(said(platform, "line", 492700400))
     assert row["details"] == {
         "path": "a.py",
         "position": 3,
@@ -247,8 +240,7 @@ def test_a_comment_on_a_line_is_stored_with_its_place(platform: Platform) -> Non
     # The later payload lacks most members, and these stay as they are.
     less = comment(line=8, updated_at="2026-11-20T11:00:00Z")
     platform.report("pull_request_review_comment", "edited", pull_request=pull(), comment=less)
-    row = said(platform, "line", 492700400)
-    assert row is not None
+    row = required(said(platform, "line", 492700400))
     assert (row["details"]["line"], row["details"]["path"]) == (8, "a.py")
 
 
@@ -266,8 +258,7 @@ def test_a_comment_on_a_head_commit_is_in_the_timeline(platform: Platform) -> No
     assert platform.timeline(2) == ["commit-commented"]
     store = platform.world.store
     (event,) = store.look(issue_events.timeline, platform.issue(2)["id"], limit=9, offset=0)
-    known = store.look(commit_comments.get, platform.world.repo["id"], 1)
-    assert known is not None
+    known = required(store.look(commit_comments.get, platform.world.repo["id"], 1))
     assert event["subject_id"] == known["id"]
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from issue_world import SHA, WHEN, Platform, issue, later, pull
+from required import required
 from store_world import World
 
 from store import Connection, Row
@@ -51,9 +52,7 @@ def repository(platform: Platform) -> Row:
 
 
 def _repository(db: Connection, repo_id: int) -> Row:
-    row = db.one("SELECT * FROM repository WHERE id = :id", id=repo_id)
-    assert row is not None
-    return row
+    return required(db.one("SELECT * FROM repository WHERE id = :id", id=repo_id))
 
 
 def account(platform: Platform, login: str) -> Row | None:
@@ -166,8 +165,7 @@ def milestone(platform: Platform) -> Row | None:
 
 def test_a_milestone_is_projected(platform: Platform) -> None:
     platform.report("milestone", "created", milestone=PEAL)
-    found = milestone(platform)
-    assert found is not None
+    found = required(milestone(platform))
     ada = platform.world.user["id"]
     assert (found["title"], found["state"], found["creator_id"]) == ("v1.0", "open", ada)
     assert (found["open_issues"], found["closed_issues"]) == (4, 5)
@@ -184,8 +182,7 @@ def test_a_milestone_is_projected(platform: Platform) -> None:
 
 def test_an_issue_is_due_for_a_milestone_until_it_is_not(platform: Platform) -> None:
     platform.report("issues", "milestoned", issue=issue(milestone=PEAL), milestone=PEAL)
-    found = milestone(platform)
-    assert found is not None
+    found = required(milestone(platform))
     assert platform.issue()["milestone_id"] == found["id"]
     platform.report("issue_comment", "created", issue={"number": 1})
     assert platform.issue()["milestone_id"] == found["id"]
@@ -255,8 +252,7 @@ def test_an_older_word_changes_nothing(platform: Platform) -> None:
 
 def test_a_closed_issue_has_its_closer(platform: Platform) -> None:
     platform.report("issues", "closed", issue=issue(state="closed", state_reason="completed"))
-    robin = account(platform, "robin")
-    assert robin is not None
+    robin = required(account(platform, "robin"))
     assert platform.issue()["closed_by_id"] == robin["id"]
     assert platform.issue()["state_reason"] == "completed"
 
@@ -332,8 +328,7 @@ def test_an_issue_stays_closed_when_an_earlier_event_of_its_second_comes(
 
 def test_a_closed_pull_request_has_its_closer(platform: Platform) -> None:
     platform.report("pull_request", "closed", pull_request=pull(state="closed"))
-    robin = account(platform, "robin")
-    assert robin is not None
+    robin = required(account(platform, "robin"))
     assert platform.issue(2)["closed_by_id"] == robin["id"]
     assert platform.issue(2)["updated_at"] == later(0)
 
@@ -518,8 +513,7 @@ def test_a_label_and_a_milestone_that_were_deleted_do_not_come_back(
     # Another label has the same name.
     platform.report("label", "created", label=BUG | {"id": 12})
     platform.report("label", "created", label=BUG)
-    row = store.look(labels.by_name, repo_id, "bug")
-    assert row is not None
+    row = required(store.look(labels.by_name, repo_id, "bug"))
     assert row["foreign_id"] == 12
     # An operator's state document is later than each deletion.
     state = store.do(projection_table.projected_events)
@@ -529,8 +523,7 @@ def test_a_label_and_a_milestone_that_were_deleted_do_not_come_back(
     assert store.do(labels.put, platform.world.repo, again, state) is not None
     platform.report("label", "deleted", label=BUG | {"id": 13})
     platform.report("label", "edited", label=BUG | {"id": 13} | again)
-    row = store.look(labels.by_name, repo_id, "again")
-    assert row is not None
+    row = required(store.look(labels.by_name, repo_id, "again"))
     assert row["foreign_id"] == 13
     assert store.do(milestones.put, platform.world.repo, PEAL, state) is not None
 
@@ -700,8 +693,7 @@ def test_a_new_name_is_followed(signed: Platform) -> None:
     }
     signed.report("repository", "renamed", repository=new | {"id": 1}, changes=changes)
     assert (named(signed, "ada/engine") or {})["id"] == signed.world.repo["id"]
-    other = named(signed, "ada/motor")
-    assert other is not None
+    other = required(named(signed, "ada/motor"))
     assert other["id"] != signed.world.repo["id"]
     new |= {"name": "turbine", "full_name": "ada/turbine"}
     signed.report("repository", "renamed", repository=new, changes=changes)
@@ -902,8 +894,7 @@ def test_invalid_pushes_are_passed_over(platform: Platform, reported: dict[str, 
 def test_an_account_from_a_payload_has_no_rights(platform: Platform) -> None:
     given = {"login": "Mallory[bot]", "id": 7, "type": "Bot", "site_admin": True, "name": "M"}
     platform.report("push", sender=given, pusher={"login": "nobody"})
-    row = account(platform, "mallory[BOT]")
-    assert row is not None
+    row = required(account(platform, "mallory[BOT]"))
     assert (row["kind"], row["site_admin"], row["heard_of"], row["name"]) == ("Bot", 0, 1, "M")
     look = platform.world.store.look
     assert not look(accounts.check_password, row["id"], "")
@@ -936,8 +927,7 @@ def test_rights_come_from_no_event(signed: Platform) -> None:
     signed.report("member", "added", member=member, repository=REPORTED)
     signed.report("membership", "added", member=member, organization={"login": "tower"})
     signed.report("organization", "member_added", membership={"user": member, "role": "admin"})
-    robin = account(signed, "robin")
-    assert robin is not None
+    robin = required(account(signed, "robin"))
     private = signed.world.another_repo(private=True)
     assert signed.world.store.look(repositories.role_of, private, robin) is None
     assert signed.world.store.look(repositories.role_of, signed.world.repo, robin) == "read"
@@ -952,8 +942,7 @@ def test_invalid_users_are_passed_over(platform: Platform, odd: Any) -> None:
 
 def test_creating_an_account_takes_over_its_reported_row(platform: Platform) -> None:
     platform.report("issues", "opened", issue=issue(), sender={"login": "Robin", "id": 5})
-    heard = account(platform, "robin")
-    assert heard is not None
+    heard = required(account(platform, "robin"))
     made = platform.world.store.do(accounts.create, "robin", kind="Organization", name="R")
     assert (made["id"], made["login"], made["heard_of"]) == (heard["id"], "robin", 0)
     assert (made["kind"], made["name"]) == ("Organization", "R")

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import pychoosealicense
 import pytest
+from required import required
 from store_world import World
 
 from store.errors import Invalid
@@ -18,8 +19,7 @@ UNRECOGNIZED = {"cecill-2.1", "cern-ohl-p-2.0"}
 
 
 def text_of(key: str) -> str:
-    known = license_catalog.get(key)
-    assert known is not None
+    known = required(license_catalog.get(key))
     return known.body.replace("[fullname]", "Ada Lovelace").replace("[year]", "2026")
 
 
@@ -39,8 +39,7 @@ def test_common_licenses_come_first() -> None:
 
 
 def test_a_known_license_has_its_terms() -> None:
-    mit = license_catalog.get("MIT")
-    assert mit is not None
+    mit = required(license_catalog.get("MIT"))
     assert (mit.key, mit.name, mit.spdx_id) == ("mit", "MIT License", "MIT")
     assert "commercial-use" in mit.permissions
     assert mit.conditions == ("include-copyright",)
@@ -107,8 +106,7 @@ def test_a_branch_has_one_file(world: World) -> None:
     do, look, repo_id = world.store.do, world.store.look, world.repo["id"]
     mit = file_of("mit")
     assert do(licenses.put, repo_id, "main", mit)
-    stored = look(licenses.get, repo_id, "main")
-    assert stored is not None
+    stored = required(look(licenses.get, repo_id, "main"))
     assert stored | {"content": bytes(stored["content"])} == {
         "repo_id": repo_id,
         "branch": "main",
@@ -124,8 +122,7 @@ def test_a_branch_has_one_file(world: World) -> None:
     assert not do(licenses.put, repo_id, "main", mit)
     assert look(licenses.get, repo_id, "main") == stored
     assert do(licenses.put, repo_id, "main", file_of("isc", "LICENSE.md"))
-    changed = look(licenses.get, repo_id, "main")
-    assert changed is not None
+    changed = required(look(licenses.get, repo_id, "main"))
     assert (changed["license"], changed["path"]) == ("isc", "LICENSE.md")
     assert changed["html"].startswith("<p>ISC License</p>")
     assert changed["updated_at"] == world.now

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from platform_events import report
+from required import required
 from store_world import World
 
 from store import Connection, Row
@@ -79,8 +80,7 @@ def queue(world: World, name: str = "prod") -> list[str] | None:
 
 
 def ahead(world: World, of: str, number: int, name: str = "prod") -> list[str] | None:
-    found = group(world, name)
-    assert found is not None
+    found = required(group(world, name))
     ask = {"run": concurrency.ahead_of_run, "job": concurrency.ahead_of_job}[of]
     return names(world.store.look(ask, found, number))
 
@@ -89,8 +89,7 @@ def configured(world: World, number: int = 1) -> dict[str, list[int]]:
     """The groups of a run, each with the positions of the run's members in its queue."""
 
     def read(db: Connection) -> dict[str, list[int]]:
-        row = workflow_runs.get(db, world.repo["id"], number)
-        assert row is not None
+        row = required(workflow_runs.get(db, world.repo["id"], number))
         groups = concurrency.of_run(db, row["id"], limit=99)
         assert row["groups_named"] == len(groups)
         members = concurrency.own_members(db, row["id"], [each["id"] for each in groups])
@@ -145,8 +144,7 @@ def test_a_payload_s_concurrency_overrides_the_status(world: World) -> None:
     run(world, 2, "in_progress", concurrency={"group": "prod", "status": "pending"})
     run(world, 3, concurrency={"group": "prod", "queued_at": at(0)})
     assert queue(world) == ["1+", "3", "2"]
-    found = group(world)
-    assert found is not None
+    found = required(group(world))
     assert found["last_acquired_at"] == AT + 7 * SECOND
     run(world, 1, moment=1, concurrency={"group": "prod", "status": "released"})
     assert queue(world) == ["3", "2"]
@@ -156,13 +154,11 @@ def test_a_payload_s_concurrency_overrides_the_status(world: World) -> None:
 
 def test_when_it_was_acquired_last(world: World) -> None:
     run(world, concurrency={"group": "prod"})
-    before = group(world)
-    assert before is not None
+    before = required(group(world))
     assert before["last_acquired_at"] is None
     run(world, status="in_progress", moment=9)
     run(world, 2, "in_progress", 5, concurrency={"group": "PROD"})
-    after = group(world)
-    assert after is not None
+    after = required(group(world))
     assert (after["name"], after["last_acquired_at"]) == ("prod", AT + 9 * SECOND)
 
 
@@ -171,8 +167,7 @@ def test_a_time_far_ahead_is_not_the_last_acquisition_for_ever(world: World) -> 
     for number, seconds in ((1, 3 * 86_400), (2, 60), (3, 50)):
         held = {"group": "prod", "status": "in_progress", "acquired_at": at(seconds)}
         run(world, number, concurrency=held)
-    found = group(world)
-    assert found is not None
+    found = required(group(world))
     assert found["last_acquired_at"] == AT + 60 * SECOND
 
 
@@ -184,8 +179,7 @@ def test_a_time_that_was_far_ahead_is_not_the_last_acquisition_when_it_is_near(
         held = {"group": "prod", "status": "in_progress", "acquired_at": at(int(seconds))}
         run(world, number, concurrency=held)
         world.clock.advance(2.5 * 86_400)
-    found = group(world)
-    assert found is not None
+    found = required(group(world))
     assert found["last_acquired_at"] == AT + int(2.5 * DAY)
 
 
@@ -244,8 +238,7 @@ def test_jobs_have_groups_of_their_own(world: World) -> None:
     assert ahead(world, "job", 100, "db") == ["2/101+", "1/100"]
     assert ahead(world, "job", 101, "db") == ["2/101+"]
     assert configured(world, 1) == {"db": [1], "prod": [0]}
-    found = group(world, "db")
-    assert found is not None
+    found = required(group(world, "db"))
     rows = world.store.look(concurrency.members, found["id"])
     assert [(row["run_name"], row["job_name"]) for row in rows] == [
         ("CI", "job 101"),
@@ -364,8 +357,7 @@ def test_pages_of_a_configuration(world: World) -> None:
     run(world, 1, concurrency={"configured": list("abcde")})
 
     def read(db: Connection, **place: bytes) -> str:
-        row = workflow_runs.get(db, world.repo["id"], 1)
-        assert row is not None
+        row = required(workflow_runs.get(db, world.repo["id"], 1))
         rows = concurrency.of_run(db, row["id"], limit=2, **place)
         return "".join(each["name"] for each in rows)
 

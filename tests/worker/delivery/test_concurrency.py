@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from calls import counting_calls
 from receivers import OK, Call, serving
+from required import required
 from waiting import until
 from worker_harness import LOOPBACK, Gate, WorkerHarness, settle
 
@@ -138,14 +139,12 @@ def test_the_end_of_a_request_wakes_one_that_waits_for_its_machine() -> None:
     assert semaphore.waiting_since() is None, "the lanes wait for their own machines only"
     assert not semaphore.is_contended("z")
     semaphore.release(first)
-    woken = semaphore.dequeue()
-    assert woken is not None
+    woken = required(semaphore.dequeue())
     assert woken.hook_id == 0
     semaphore.acquire("x", "x")
     assert semaphore.dequeue() is None
     semaphore.release(other)
-    woken = semaphore.dequeue()
-    assert woken is not None
+    woken = required(semaphore.dequeue())
     assert woken.hook_id == 10
 
 
@@ -176,8 +175,7 @@ def test_a_raised_limit_wakes_a_waiting_hook() -> None:
     semaphore.enqueue(on("x", 1, "x"), now=1.0)
     assert semaphore.dequeue() is None
     semaphore.change(100, 2)
-    woken = semaphore.dequeue()
-    assert woken is not None
+    woken = required(semaphore.dequeue())
     assert woken.hook_id == 1
 
 
@@ -201,8 +199,7 @@ def _pass_permits(semaphore: FairSemaphore, held: list[Permit]) -> None:
         assert semaphore.dequeue() is None
     for _ in range(10_000):
         semaphore.release(held.pop(0))
-        found = semaphore.dequeue()
-        assert found is not None
+        found = required(semaphore.dequeue())
         held.append(semaphore.acquire(found.host, found.machine))
         assert semaphore.dequeue() is None
 
@@ -216,8 +213,7 @@ def test_all_hooks_of_a_machine_have_their_turn() -> None:
     order = []
     for _ in range(27):
         semaphore.release(held.pop(0))
-        found = semaphore.dequeue()
-        assert found is not None
+        found = required(semaphore.dequeue())
         order.append(found.hook_id)
         held.append(semaphore.acquire(found.host, found.machine))
         semaphore.enqueue(found, now=1.0)

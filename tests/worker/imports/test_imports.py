@@ -15,6 +15,7 @@ import pytest
 from engines import ENGINES, engine_url
 from git_site import ADA, GitSite, git, git_site, stream
 from import_place import Place
+from required import required
 from waiting import PATIENCE, until
 
 from store import Connection, Row, Store
@@ -103,8 +104,7 @@ async def test_an_import_sets_default_branch_and_refs(place: GitPlace) -> None:
     bare = place.site.root / "trunk.git"
     git(bare, "symbolic-ref", "HEAD", "refs/heads/trunk")
     await place.done("/trunk.git")
-    repo = place.store.look(repositories.get, place.repo["id"])
-    assert repo is not None
+    repo = required(place.store.look(repositories.get, place.repo["id"]))
     assert (repo["default_branch"], repo["pushed_at"] is None, repo["size"] > 0) == (
         "trunk",
         False,
@@ -123,8 +123,7 @@ async def test_the_first_branch_is_the_default_if_the_source_names_none(place: G
     git(bare, "branch", "first", "main/one")
     git(bare, "update-ref", "--no-deref", "HEAD", "main/one")
     await place.done("/many.git")
-    repo = place.store.look(repositories.get, place.repo["id"])
-    assert repo is not None
+    repo = required(place.store.look(repositories.get, place.repo["id"]))
     assert repo["default_branch"] == "first"
 
 
@@ -135,8 +134,7 @@ async def test_line_separators_in_the_name_of_a_branch(place: GitPlace, char: st
     bare = place.site.root / "odd.git"
     git(bare, "symbolic-ref", "HEAD", f"refs/heads/{name}")
     assert (await place.done("/odd.git"))["status"] == "complete"
-    repo = place.store.look(repositories.get, place.repo["id"])
-    assert repo is not None
+    repo = required(place.store.look(repositories.get, place.repo["id"]))
     assert repo["default_branch"] == name
     at = place.store.look(refs.resolve, place.repo["id"], name)
     assert at == git(bare, "rev-parse", f"refs/heads/{name}")
@@ -355,8 +353,7 @@ async def test_a_renamed_author_changes_no_default_branch(place: GitPlace) -> No
     place.store.do(lambda db: db.execute(change, id=place.repo["id"]))
     place.rename("Ada", name="Eve")
     assert (await place.work())["status"] == "complete"
-    repo = place.store.look(repositories.get, place.repo["id"])
-    assert repo is not None
+    repo = required(place.store.look(repositories.get, place.repo["id"]))
     assert repo["default_branch"] == "quiet"
 
 
@@ -474,8 +471,7 @@ async def test_the_progress_of_a_large_import_is_reported(
 
     def emitting(db: Connection, row: Row, changed: dict[str, Any]) -> bool:
         wanted = emit(db, row, changed)
-        now = imports.get(db, row["repo_id"])
-        assert now is not None
+        now = required(imports.get(db, row["repo_id"]))
         seen.append(now)
         return wanted
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from required import required
 from usage_world import Using, many, using
 
 from store import Connection, Row, Store
@@ -49,8 +50,7 @@ def current(store: Store, world: Using, kind: str, day: str = DAY) -> Row | None
 
 def lines(store: Store, world: Using, settings: WorkerSettings, kind: str, day: str = DAY) -> Any:
     """The lines of a report, parsed. Its file and its parts in the store must be equal."""
-    row = current(store, world, kind, day)
-    assert row is not None
+    row = required(current(store, world, kind, day))
     content = report_files.path(settings.data_dir, row["id"]).read_bytes()
     parts: list[bytes] = []
     while (part := store.look(reports.part, row["id"], len(parts))) is not None:
@@ -120,8 +120,7 @@ async def test_a_report_of_28_days(opened: Store, world: Using, settings: Worker
     opened.do(usage.record, [world.row(day, editor="vim", suggestions=10) for day in days])
     opened.do(usage.record, [world.row(first, world.ben, editor="vim", chats=1, active=False)])
     await make(opened, settings)
-    row = current(opened, world, "users-28-day")
-    assert row is not None
+    row = required(current(opened, world, "users-28-day"))
     assert (usage_days.iso(row["first_day"]), usage_days.iso(row["last_day"])) == (first, DAY)
     found = lines(opened, world, settings, "users-28-day")
     assert [(one["user"], one["suggestions"], one["active_days"]) for one in found[::5]] == [
@@ -158,8 +157,7 @@ async def test_late_data_makes_the_day_and_the_weeks_again(
     assert total["suggestions"] == 4
     # The report of another day is not made again. The replaced report is kept for a while.
     assert current(opened, world, "users-1-day") == old["users-1-day"]
-    replaced = opened.look(reports.get, (old["users-28-day"] or {})["id"])
-    assert replaced is not None
+    replaced = required(opened.look(reports.get, (old["users-28-day"] or {})["id"]))
     assert replaced["replaced_at"] == opened.clock.now()
 
 
@@ -181,8 +179,7 @@ async def test_a_sleep_of_days(
         (other.enterprise["id"], BEFORE), (world.enterprise["id"], "2026-11-21"),
         (world.enterprise["id"], "2026-11-22"), (world.enterprise["id"], "2026-11-23"),
     ]  # fmt: skip
-    row = current(opened, world, "enterprise-28-day")
-    assert row is not None
+    row = required(current(opened, world, "enterprise-28-day"))
     assert usage_days.iso(row["last_day"]) == "2026-11-23"
 
 

@@ -7,6 +7,7 @@ from email.message import EmailMessage
 from typing import Any
 
 import pytest
+from required import required
 from smtp_site import SmtpSite, smtp_site
 from ui_world import World, hook
 
@@ -90,8 +91,7 @@ class Post:
                 row = accounts.create(db, name)
                 emails.add(db, row["id"], [f"{name}@people.example"], verified=True)
                 repositories.grant(db, self.world.failing["repo_id"], row["id"], "admin")
-            found = emails.primary(db, self.world.seed.octo["id"])
-            assert found is not None
+            found = required(emails.primary(db, self.world.seed.octo["id"]))
             emails.verify(db, found["id"], False)
 
         self.store.do(add)
@@ -194,8 +194,7 @@ async def test_mails_an_hour_are_limited_and_later_alerts_wait(post: Post) -> No
 
 async def test_mails_an_hour_to_all_are_limited(post: Post) -> None:
     def share(db: Connection) -> None:
-        theirs = accounts.by_login(db, "theirs")
-        assert theirs is not None
+        theirs = required(accounts.by_login(db, "theirs"))
         emails.add(db, theirs["id"], ["theirs@people.example"], verified=True)
 
     post.store.do(share)
@@ -386,16 +385,14 @@ async def test_a_crash_before_the_record_repeats_the_mail_under_its_id(post: Pos
 
 async def test_two_processes_send_a_mail_once(post: Post) -> None:
     number = post.store.do(outbox.add, outbox.TEST, "a@people.example")
-    row = post.store.look(outbox.get, number)
-    assert row is not None
+    row = required(post.store.look(outbox.get, number))
     assert post.store.do(outbox.claim, row, 0)
     assert not post.store.do(outbox.claim, row, 0)
 
 
 async def test_problems_of_the_whole_installation_go_to_its_administrators(post: Post) -> None:
     def furnish(db: Connection) -> Row:
-        root = accounts.by_login(db, "root")
-        assert root is not None
+        root = required(accounts.by_login(db, "root"))
         emails.add(db, root["id"], ["root@people.example"], verified=True)
         return hooks.create(db, SYSTEM, url="https://ops.example/", events=["push"])
 
@@ -426,8 +423,7 @@ async def test_users_without_a_verified_address_get_no_mail(post: Post) -> None:
     await post.check()
 
     def unverify(db: Connection) -> None:
-        found = emails.primary(db, post.world.seed.octo["id"])
-        assert found is not None
+        found = required(emails.primary(db, post.world.seed.octo["id"]))
         emails.verify(db, found["id"], False)
 
     post.store.do(unverify)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from operations_world import path
+from required import required
 from thoroughness import often
 from transactions import transaction
 
@@ -85,9 +86,7 @@ class Combination:
         self.caller = credentials.authenticate(db, value)
 
     def _installation(self) -> Row:
-        found = installations.on_account(self._db, self._app["id"], self._account["id"])
-        assert found is not None
-        return found
+        return required(installations.on_account(self._db, self._app["id"], self._account["id"]))
 
     def _settle(self) -> tuple[Held, list[int] | None]:
         """Set the permissions of the app and of the installation, and select repositories.
@@ -97,8 +96,7 @@ class Combination:
         """
         chance, wanted = self._chance, self._chance.permissions()
         self._ask_for(wanted)
-        app = apps.get(self._db, self._app["id"])
-        assert app is not None
+        app = required(apps.get(self._db, self._app["id"]))
         accepted, chosen = chance.permissions(wanted), chance.among(self._owned)
         found = self._installation()
         installations.accept(self._db, found, app, accepted)
@@ -251,7 +249,6 @@ async def test_lists_of_other_repositories(installed: Installed, store: Store) -
 async def test_the_account_of_an_app_has_no_rights_of_its_own(
     store: Store, installed: Installed
 ) -> None:
-    bot = store.look(accounts.by_login, "mill[bot]")
-    assert bot is not None
+    bot = required(store.look(accounts.by_login, "mill[bot]"))
     for row in (installed.kit, store.look(repositories.find, "octo", "vault")):
         assert store.look(repositories.role_of, row, bot) is None

@@ -9,6 +9,7 @@ import pytest
 from assertions import assert_error, bodies
 from bearer import bearer
 from hub_client import open_client
+from required import required
 from transactions import transaction
 from waiting import PATIENCE
 
@@ -50,8 +51,7 @@ def _acme(db: Connection) -> str:
 
 
 def organization_id(db: Connection) -> int:
-    found = accounts.by_login(db, "acme")
-    assert found is not None
+    found = required(accounts.by_login(db, "acme"))
     return int(found["id"])
 
 
@@ -163,8 +163,7 @@ async def test_a_personal_seat_names_no_team(client: httpx.AsyncClient, store: S
     await give_teams(client, "Ops")
     with transaction(store) as db:
         (ops,) = teams.named(db, organization_id(db), ["Ops"])
-        cat = accounts.by_login(db, "cat")
-        assert cat is not None
+        cat = required(accounts.by_login(db, "cat"))
         teams.join(db, ops["id"], [cat["id"]])
     for login in ("ann", "cat"):
         await give(client, login)
@@ -223,8 +222,7 @@ async def test_the_summary_is_counted(
     await cancel(client, "ben")
 
     def use(db: Connection) -> None:
-        ann = accounts.by_login(db, "ann")
-        assert ann is not None
+        ann = required(accounts.by_login(db, "ann"))
         of = organization_id(db), ann["id"]
         seat_activity.used(db, [(*of, db.now, "vim/9")])
         seat_activity.used(db, [(*of, db.now - DAY, "older")])
@@ -256,8 +254,7 @@ async def test_a_seat_shows_the_last_authentication_of_its_holder(
     monkeypatch.setattr(authentications, "DELAY", 0.01)
 
     def token(db: Connection) -> str:
-        ann = accounts.by_login(db, "ann")
-        assert ann is not None
+        ann = required(accounts.by_login(db, "ann"))
         return tokens.create(db, ann["id"], scopes=["repo"])[0]
 
     async def shown() -> Any:

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from required import required
 from usage_world import many, using
 
 from store import Connection, Store
@@ -107,8 +108,7 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
     looks = []
 
     def done_at_once(db: Connection) -> None:
-        row = jobs.claim(db, "prune", "far away")
-        assert row is not None
+        row = required(jobs.claim(db, "prune", "far away"))
         jobs.complete(db, row, row["due_at"])
 
     def work(seconds: float) -> None:
@@ -123,8 +123,7 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
     # Without a worker, the command runs the job itself.
     store.do(leases.release, lease)
     run("job", "run", "prune")
-    found = store.look(jobs.get, "prune")
-    assert found is not None
+    found = required(store.look(jobs.get, "prune"))
     assert found["holder"] != "far away"
 
 
@@ -133,15 +132,13 @@ def test_a_run_without_a_worker_does_not_hide_its_absence(run, store: Store):
     limited(store)
     hook = store.do(hooks.create, 1, url="https://a.example/", events=["push"])
     run("job", "run", "expire")
-    ended = store.look(jobs.last_end)
-    assert ended is not None
+    ended = required(store.look(jobs.last_end))
     absent = "UPDATE job SET ended_at = :at"
     store.do(lambda db: db.execute(absent, at=ended - 5 * DAY))
     failing = "UPDATE hook SET failing_since = :at"
     store.do(lambda db: db.execute(failing, at=ended - 5 * DAY - SECOND))
     run("job", "run", "expire")
-    row = store.look(hooks.by_id, hook["id"])
-    assert row is not None
+    row = required(store.look(hooks.by_id, hook["id"]))
     assert row["failing_since"] >= ended - SECOND
 
 

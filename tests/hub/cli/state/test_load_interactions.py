@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from required import required
 
 from store import Row, Store
 from store.accounts import accounts
@@ -32,9 +33,7 @@ def counts(said) -> str:
 
 
 def repo(store: Store, owner: str = "ada", name: str = "engine") -> Row:
-    found = store.look(repositories.find, owner, name)
-    assert found is not None
-    return found
+    return required(store.look(repositories.find, owner, name))
 
 
 def test_limits(load, store: Store):
@@ -44,11 +43,9 @@ def test_limits(load, store: Store):
     ]
     assert "2 created, 0 updated" in counts(load(interaction_limits=limits))
     assert "0 created, 0 updated" in counts(load(interaction_limits=limits))
-    found = store.look(interaction_limits.in_force, repo(store, "tower", "bells"))
-    assert found is not None
+    found = required(store.look(interaction_limits.in_force, repo(store, "tower", "bells")))
     assert (found["allowed"], iso(found["expires_at"])) == ("existing_users", AHEAD)
-    found = store.look(interaction_limits.in_force, repo(store))
-    assert found is not None
+    found = required(store.look(interaction_limits.in_force, repo(store)))
     assert 0 < found["expires_at"] - found["created_at"] <= 86_400_000_000
     limits[0]["limit"] = "contributors_only"
     assert "0 created, 1 updated" in counts(load(interaction_limits=limits))
@@ -59,8 +56,7 @@ def test_a_limit_keeps_its_end_if_only_its_group_changes(load, store: Store, who
     load(interaction_limits=[{**whose, "limit": "existing_users", "expires_at": AHEAD}])
     changed = [{**whose, "limit": "collaborators_only"}]
     assert "0 created, 1 updated" in counts(load(interaction_limits=changed))
-    found = store.look(interaction_limits.in_force, repo(store, "tower", "bells"))
-    assert found is not None
+    found = required(store.look(interaction_limits.in_force, repo(store, "tower", "bells")))
     assert (found["allowed"], iso(found["expires_at"])) == ("collaborators_only", AHEAD)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
+from required import required
 
 from store import Row, Store
 from store.accounts import accounts
@@ -61,15 +62,11 @@ def outcomes(result) -> dict[str, str]:
 
 
 def repository(store: Store) -> Row:
-    found = store.look(repositories.find, "ada", "engine")
-    assert found is not None
-    return found
+    return required(store.look(repositories.find, "ada", "engine"))
 
 
 def issue(store: Store, number: int) -> Row:
-    found = store.look(issues.get, repository(store)["id"], number)
-    assert found is not None
-    return found
+    return required(store.look(issues.get, repository(store)["id"], number))
 
 
 def test_all_parts_are_loaded_and_loading_again_changes_nothing(load, store: Store):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from dashboard_client import Browser, open_dashboard, text_of
 from racing import waits
+from required import required
 from transactions import transaction
 from ui_trials import Trials
 from ui_world import SECRET, World
@@ -34,15 +35,11 @@ NEW = {
 
 
 def of_url(world: World, url: str) -> Row:
-    found = world.store.do(hooks.by_url, world.seed.hello["id"], url)
-    assert found is not None
-    return found
+    return required(world.store.do(hooks.by_url, world.seed.hello["id"], url))
 
 
 def changed(world: World, hook: Row) -> Row:
-    found = world.store.look(hooks.by_id, hook["id"])
-    assert found is not None
-    return found
+    return required(world.store.look(hooks.by_id, hook["id"]))
 
 
 async def posted(browser: Browser, path: str, *on: str, **form: Any) -> tuple[int, str]:

@@ -8,6 +8,7 @@ import pytest
 from certificates import Authority
 from dashboard_client import Browser, next_page, open_dashboard, text_of
 from markupsafe import escape
+from required import required
 from transactions import transaction
 from ui_world import SECRET, World, hook
 
@@ -314,8 +315,7 @@ class TestOne:
             answer = await browser.post(f"{at}/secret", on=at)
             assert answer.status_code == 200
             (value,) = set(re.findall(r'data-copy="([0-9a-f]{64})"', answer.text))
-            row = world.store.look(hooks.by_id, world.good["id"])
-            assert row is not None
+            row = required(world.store.look(hooks.by_id, world.good["id"]))
             assert world.store.look(hooks.secret_of, row) == value
             former = world.store.look(hook_secrets.previous_secret, row)
             assert former == (SECRET, clock.now() + DAY)
@@ -323,8 +323,7 @@ class TestOne:
             assert value not in page
             assert "The old secret also signs" in text_of(page)
             assert (await browser.post(f"{at}/secret/end", on=at)).status_code == 303
-            row = world.store.look(hooks.by_id, world.good["id"])
-            assert row is not None
+            row = required(world.store.look(hooks.by_id, world.good["id"]))
             assert row["previous_secret"] is None
             entries = world.store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit"))
             assert value not in str(entries)
@@ -339,8 +338,7 @@ class TestOne:
             assert "The former secret still signs until 20" in (text := text_of(answer.text))
             assert "End the overlap first, then create a new secret." in text
             row = world.store.look(hooks.by_id, world.good["id"])
-            former = world.store.look(hook_secrets.previous_secret, row)
-            assert former is not None
+            former = required(world.store.look(hook_secrets.previous_secret, row))
             assert former[0] == SECRET
             await browser.post(f"{at}/secret/end", on=at)
             assert (await browser.post(f"{at}/secret", on=at)).status_code == 200
@@ -369,8 +367,7 @@ class TestOne:
             assert "Switch off" not in text_of(page)
             for act in ("ping", "off", "on", "secret", "secret/end", "test", "links"):
                 assert (await browser.post(f"{at}/{act}", on=at)).status_code == 403, act
-            row = world.store.look(hooks.by_id, world.good["id"])
-            assert row is not None
+            row = required(world.store.look(hooks.by_id, world.good["id"]))
             assert row["version"] == world.good["version"]
 
     async def test_hooks_of_others_cannot_be_changed(self, world: World) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from assertions import attempted, waiting
 from dashboard_client import open_dashboard, text_of
+from required import required
 from ui_trials import Trials
 from ui_world import World
 
@@ -106,8 +107,7 @@ async def test_the_overview_counts_the_deliveries_of_the_lists(around: Around) -
 async def test_an_event_counts_the_deliveries_that_the_viewer_may_see(around: Around) -> None:
     store, seed = around.world.store, around.world.seed
     owner, admin = (around.token(one, *OWNING) for one in (seed.octo, seed.reader))
-    own = store.look(hooks.by_id, around.own)
-    assert own is not None
+    own = required(store.look(hooks.by_id, around.own))
     store.do(hooks.update, own, active=False)
     store.do(outbox.emit, "push", None, around.repo["id"], {"ref": "refs/heads/lone"})
     seen = ((admin, 1, True), (owner, 2, False), (around.world.operator, 3, False))
@@ -145,8 +145,7 @@ async def test_an_owner_sees_and_changes_those_of_the_organization(around: Aroun
 
 async def test_an_oauth_application_sees_and_changes_its_own(around: Around) -> None:
     store, octo = around.world.store, around.world.seed.octo
-    acme = store.look(accounts.by_login, "acme")
-    assert acme is not None
+    acme = required(store.look(accounts.by_login, "acme"))
     _, app = store.do(apps.create, octo["id"], "Loom", url="https://loom.example/")
     mine = store.do(
         hooks.create,
@@ -202,8 +201,7 @@ async def test_a_repository_limits_the_deliveries_to_a_hook_of_many(around: Arou
 
 async def test_the_oauth_token_of_a_site_administrator_sees_no_other_hooks(around: Around) -> None:
     store = around.world.store
-    root = store.look(accounts.by_login, "root")
-    assert root is not None
+    root = required(store.look(accounts.by_login, "root"))
     _, app = store.do(apps.create, root["id"], "Loom", url="https://loom.example/")
     given = {"kind": "oauth", "scopes": OWNING, "app_id": app["id"]}
     async with open_dashboard(store, store.do(tokens.create, root["id"], **given)[0]) as browser:
@@ -216,8 +214,7 @@ async def test_the_oauth_token_of_a_site_administrator_sees_no_other_hooks(aroun
 async def test_an_owner_finds_those_of_the_organization(around: Around) -> None:
     """Both by the id and by the URL, and in each list alike."""
     store, octo = around.world.store, around.world.seed.octo
-    event = store.look(event_queries.get, around.event)
-    assert event is not None
+    event = required(store.look(event_queries.get, around.event))
     async with open_dashboard(store, around.token(octo, *OWNING)) as browser:
         for hook in (around.org, "example/org"):
             for more in ("", "&sort=-duration", f"&guid={event['guid']}", "&text=refs"):
@@ -273,8 +270,7 @@ async def test_an_owner_retries_and_silences_with_the_scope_of_organizations_alo
 
 @pytest.mark.parametrize("kind", ["own", "org", "system"])
 async def test_each_hook_has_its_pages_and_can_be_deleted(around: Around, kind: str) -> None:
-    root = around.world.store.look(accounts.by_login, "root")
-    assert root is not None
+    root = required(around.world.store.look(accounts.by_login, "root"))
     token = around.token(root, *OWNING, "admin:enterprise")
     named = {"own": "acme/engine", "org": "acme", "system": "whole installation"}[kind]
     at = f"/ui/hooks/{getattr(around, kind)}"
@@ -289,8 +285,7 @@ async def test_each_hook_has_its_pages_and_can_be_deleted(around: Around, kind: 
 
 
 async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
-    acme = around.world.store.look(accounts.by_login, "acme")
-    assert acme is not None
+    acme = required(around.world.store.look(accounts.by_login, "acme"))
     member = {"organization": {"id": acme["id"], "login": "acme"}}
     receipt = around.world.store.do(outbox.emit, "membership", "added", 0, member)
     token = around.token(around.world.seed.octo, *OWNING)
@@ -301,8 +296,7 @@ async def test_an_owner_sees_events_of_the_organization_alone(around: Around) ->
 
 async def test_new_rows_have_the_columns_of_the_page(around: Around) -> None:
     store, octo = around.world.store, around.world.seed.octo
-    acme = store.look(accounts.by_login, "acme")
-    assert acme is not None
+    acme = required(store.look(accounts.by_login, "acme"))
     rights = {"organization_hooks": "read", "repository_hooks": "write"}
     kind = {"kind": "fine_grained", "target_id": acme["id"]}
     token, _ = store.do(tokens.create, octo["id"], permissions=rights, **kind)
@@ -323,8 +317,7 @@ async def test_the_scope_of_the_token_is_needed(around: Around) -> None:
 
 
 async def test_an_operator_sees_and_changes_all(around: Around) -> None:
-    root = around.world.store.look(accounts.by_login, "root")
-    assert root is not None
+    root = required(around.world.store.look(accounts.by_login, "root"))
     token = around.token(root, *OWNING, "admin:enterprise")
     async with open_dashboard(around.world.store, token) as browser:
         page = text_of(await browser.page("/ui/hooks"))
@@ -334,8 +327,7 @@ async def test_an_operator_sees_and_changes_all(around: Around) -> None:
             place = f"/ui/hooks/{hook_id}"
             await browser.page(place)
             assert (await browser.post(f"{place}/off", on=place)).status_code == 303
-            row = around.world.store.look(hooks.by_id, hook_id)
-            assert row is not None
+            row = required(around.world.store.look(hooks.by_id, hook_id))
             assert not row["active"]
 
 
@@ -424,8 +416,7 @@ async def test_the_form_offers_operational_events_to_the_installation_alone(
 ) -> None:
     row = store.look(hooks.by_id, around.system)
     store.do(hooks.update, row, events=["push", "backlog"])
-    root = store.look(accounts.by_login, "root")
-    assert root is not None
+    root = required(store.look(accounts.by_login, "root"))
     value = around.token(root, "repo", "admin:org_hook", "admin:repo_hook", "read:enterprise")
     async with open_dashboard(store, value, last=False) as browser:
         at = f"/ui/hooks/{around.system}"
