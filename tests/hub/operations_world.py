@@ -17,6 +17,7 @@ from assertions import attempted
 from bearer import Headers, bearer
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from enterprises_world import TEAM, enterprise
+from required import required
 
 from hub.auth.access import Access
 from hub.auth.app_access import AsInstallation
@@ -452,8 +453,7 @@ def _people(db: Connection, store: Store) -> World:
         _inviting(db, *given) for given in ((hello, octo, reader), (vault, reader, octo))
     )
     for place, holding in zip((hello, vault), holdings, strict=True):
-        issue = issues.get(db, place.repo["id"], place.issue)
-        assert issue is not None
+        issue = required(issues.get(db, place.repo["id"], place.issue))
         # The API refuses the field of another organization, but shows its value if there is one.
         issue_field_values.fill(db, issue, {holding.issue_field: FieldAssignment(3)})
     for account in (octo, reader):
@@ -539,8 +539,7 @@ def _issue(db: Connection, repo: Row, number: int, comment: int) -> tuple[int, i
     ends = {"head": {"ref": "typo", "sha": COMMIT, "repo": {"full_name": repo["full_name"]}}}
     given |= ends | {"merged_by": given["user"]}
     pulls.put(db, repo, given, projection_table.projected_events(db))
-    issue = issues.get(db, repo["id"], number)
-    assert issue is not None
+    issue = required(issues.get(db, repo["id"], number))
     label = {"label": {"name": "bug", "color": "ff0000"}}
     issue_events.add(db, issue, [IssueEventData("labeled", repo["owner_id"], db.now, label)])
     said = {"id": comment, "user": given["user"], "body": "Indeed"}
@@ -597,8 +596,7 @@ def _every_permission() -> dict[str, str]:
 
 def _belongings(db: Connection, account: Row, app: Row) -> Belongings:
     _, made = authorizations.create_for_app(db, account["id"], app, fingerprint="laptop")
-    grant = grants.of_app(db, account["id"], app["id"])
-    assert grant is not None
+    grant = required(grants.of_app(db, account["id"], app["id"]))
     return Belongings(account, grant["id"], made["id"])
 
 

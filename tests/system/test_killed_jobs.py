@@ -3,6 +3,7 @@
 from typing import Any
 
 from daemon import Site
+from required import required
 from waiting import until
 
 from store import Row, Store
@@ -29,11 +30,8 @@ def ask(db: Any) -> int:
 
 
 def job(store: Store, job_id: int) -> Row:
-    org = store.look(organizations.by_login, "acme")
-    assert org is not None
-    row = store.look(deployment_jobs.get, org["id"], job_id)
-    assert row is not None
-    return row
+    org = required(store.look(organizations.by_login, "acme"))
+    return required(store.look(deployment_jobs.get, org["id"], job_id))
 
 
 def count(store: Store, table: str) -> int:

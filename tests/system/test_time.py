@@ -4,6 +4,7 @@ import json
 import signal
 
 from daemon import Site, said, tocsin
+from required import required
 from waiting import until
 
 from store import Connection, Row, Store
@@ -34,9 +35,7 @@ def expired(db: Connection) -> list[tuple[int, int]]:
 
 
 def job(store: Store, name: str) -> Row:
-    found = store.look(jobs.get, name)
-    assert found is not None
-    return found
+    return required(store.look(jobs.get, name))
 
 
 async def test_killed_while_much_expires(site: Site) -> None:
@@ -68,8 +67,7 @@ async def test_an_end_wakes_the_worker_of_another_process(site: Site) -> None:
     """
     await site.serve("--only", "worker", patch=NEVER_POLLS)
     with site.opened() as store:
-        repo = store.look(repositories.find, "ada", "engine")
-        assert repo is not None
+        repo = required(store.look(repositories.find, "ada", "engine"))
         await until(lambda: store.look(jobs.get, "expire"), "the worker's first look")
         for pause in (HOUR, SECOND):
             ends = store.clock.now() + pause

@@ -1,6 +1,7 @@
 """Stored sessions of the dashboard, and stored links to one hook."""
 
 import pytest
+from required import required
 from store_world import World
 
 from store.accounts import sessions, tokens
@@ -13,8 +14,7 @@ from store.hooks import hook_links
 def test_a_session_ends_by_itself(world: World) -> None:
     value, row = world.store.do(tokens.create, world.user["id"])
     cookie = world.store.do(sessions.begin, token_id=row["id"])
-    found = world.store.look(sessions.find, cookie, HOUR)
-    assert found is not None
+    found = required(world.store.look(sessions.find, cookie, HOUR))
     assert found["token"]["login"] == world.user["login"]
     assert value not in str(world.store.look(lambda db: db.all("SELECT * FROM ui_session")))
     world.clock.advance(seconds=3599)
@@ -54,8 +54,7 @@ def test_a_session_that_was_used_while_the_clock_was_fast_ends_too(world: World)
 def test_a_session_by_openid_has_a_token_of_its_own(world: World) -> None:
     origin = SignInOrigin("openid", "192.0.2.9", "a browser")
     cookie = world.store.do(sessions.begin_openid, world.user["id"], origin)
-    found = world.store.look(sessions.find, cookie, HOUR)
-    assert found is not None
+    found = required(world.store.look(sessions.find, cookie, HOUR))
     assert (found["method"], found["token"]["scopes"]) == ("openid", {*tokens.WHOLE})
     (shown,) = world.store.look(sessions.owned, world.user["id"], HOUR)
     assert (shown["address"], shown["browser"]) == ("192.0.2.9", "a browser")
@@ -83,8 +82,7 @@ def test_ended_sessions_and_links_are_deleted(world: World) -> None:
     value, link = world.store.do(hook_links.create, hook["id"], "them", "octo", DAY)
     cookie = world.store.do(sessions.begin, link_id=link["id"], until=link["expires_at"])
     world.store.do(sessions.begin, operator="x")
-    found = world.store.look(sessions.find, cookie, 30 * DAY)
-    assert found is not None
+    found = required(world.store.look(sessions.find, cookie, 30 * DAY))
     assert found["hook_id"] == hook["id"]
     world.clock.advance(seconds=DAY // 1_000_000)
     assert world.store.look(hook_links.get_by_value, value) is None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from issue_world import Platform, issue
 from racing import overlap
+from required import required
 from store_world import World
 
 from store import Connection, Row, Store
@@ -47,9 +48,7 @@ def team(db: Connection, world: World) -> Row:
 
 def secret(db: Connection, world: World) -> Row:
     devenv_secrets.put(db, world.repo["id"], "KEY", b"hush")
-    row = devenv_secrets.get(db, world.repo["id"], "KEY")
-    assert row is not None
-    return row
+    return required(devenv_secrets.get(db, world.repo["id"], "KEY"))
 
 
 def installation(db: Connection, world: World) -> Row:
@@ -128,8 +127,7 @@ def test_two_hubs_change_a_team_without_losing_a_change(
 
     first = (world.store, change(description="Bells"))
     overlap(url, first, (opened(), change(group_id="ringers")))
-    found = world.store.look(enterprise_teams.find, row["enterprise_id"], str(row["id"]))
-    assert found is not None
+    found = required(world.store.look(enterprise_teams.find, row["enterprise_id"], str(row["id"])))
     assert (found["description"], found["group_id"]) == ("Bells", "ringers")
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from required import required
 from store_world import World
 from websub_followers import CALLBACK, follow_pushes
 
@@ -49,8 +50,7 @@ def put(world: World, *outcomes: Outcome) -> set[int]:
 
 
 def state(world: World, hook: dict[str, Any]) -> tuple[int, str | None, int | None]:
-    row = world.store.look(hooks.by_id, hook["id"])
-    assert row is not None
+    row = required(world.store.look(hooks.by_id, hook["id"]))
     return row["active"], row["disabled_reason"], row["failing_since"]
 
 
@@ -246,8 +246,7 @@ class TestDisabling:
         )  # fmt: skip
         assert put(world, gone) == set()
         assert state(world, hook)[:2] == (1, None)
-        row = world.store.look(hooks.by_id, hook["id"])
-        assert row is not None
+        row = required(world.store.look(hooks.by_id, hook["id"]))
         assert row["held_until"] is None
         (again,) = world.claim(lease, hook["id"])
         assert (again.id, again.attempts) == (one.id, 1)
@@ -502,8 +501,7 @@ def test_an_attempt_without_an_answer_is_recorded(world: World, hook: Any, lease
     )
     (listed,) = world.store.look(attempts.page, hook["id"], limit=10)
     world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
-    found = world.store.look(attempts.get, hook["id"], listed["id"])
-    assert found is not None
+    found = required(world.store.look(attempts.get, hook["id"], listed["id"]))
     assert (found["response_headers"], found["response_body"]) == (None, None)
     assert found["event_body"] is None
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from engines import served
 from racing import overlap
+from required import required
 from store_world import World
 from transactions import transaction
 
@@ -30,9 +31,7 @@ def patch(hook: Row) -> Callable[[Connection], Row]:
 
 
 def now(world: World, hook: Row) -> Row:
-    row = world.store.look(hooks.by_id, hook["id"])
-    assert row is not None
-    return row
+    return required(world.store.look(hooks.by_id, hook["id"]))
 
 
 def subscribed(world: World) -> int:
@@ -126,8 +125,7 @@ def test_two_rotations_leave_one_present_key(
 
     def rotate(db: Connection) -> str | None:
         signing_keys.rotate(db, hook, overlap=0)
-        row = hooks.by_id(db, hook["id"])
-        assert row is not None
+        row = required(hooks.by_id(db, hook["id"]))
         key_set: str | None = row["key_set"]
         return key_set
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from required import required
 from store_world import URL, World
 
 from store import Row
@@ -137,8 +138,7 @@ class TestFanOut:
 
     def test_an_inactive_hook_is_not_reached(self, orgs: Organizations) -> None:
         org = orgs.hook(orgs.targets[1])
-        row = orgs.world.store.look(hooks.by_id, org)
-        assert row is not None
+        row = required(orgs.world.store.look(hooks.by_id, org))
         orgs.world.store.do(hooks.update, row, active=False)
         assert orgs.reached("g-1", repo_id=orgs.repo["id"]) == []
         orgs.world.store.do(hooks.update, row, active=True)
@@ -170,8 +170,7 @@ def test_a_hook_keeps_an_event_of_the_wrong_kind_that_it_has(orgs: Organizations
         lambda db: db.execute("UPDATE hook SET events = :names", names=orjson.dumps(names).decode())
     )
     for changes in ({"active": False}, {"active": True}, {"events": names[1:]}):
-        hook = store.look(hooks.get, target, hook_id)
-        assert hook is not None
+        hook = required(store.look(hooks.get, target, hook_id))
         changed = store.do(hooks.update, hook, **changes)
     assert changed["events"] == ["star", "email"]
     with pytest.raises(Invalid, match="backlog"):
@@ -198,8 +197,7 @@ def test_each_target_has_its_own_hooks(orgs: Organizations, at: int) -> None:
     assert [look(hooks.get, target, hook_id) is not None for hook_id in made] == [
         each == at for each in range(3)
     ]
-    found = orgs.world.store.do(hooks.by_url, target, URL)
-    assert found is not None
+    found = required(orgs.world.store.do(hooks.by_url, target, URL))
     assert found["id"] == made[at]
     with pytest.raises(Invalid, match="Hook already exists on th"):
         orgs.hook(target)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from assertions import bodies
+from required import required
 
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
@@ -55,9 +56,7 @@ def ask(store: Store, count: int, cluster: str = "moon") -> int:
 
 def job(store: Store, job_id: int) -> Row:
     org = store.look(accounts.by_login, "acme")
-    row = store.look(deployment_jobs.get, org["id"], job_id)
-    assert row is not None
-    return row
+    return required(store.look(deployment_jobs.get, org["id"], job_id))
 
 
 def count(store: Store, table: str) -> int:
@@ -138,8 +137,7 @@ async def test_a_worker_taken_for_dead_records_nothing_twice(
 ) -> None:
     """A worker cannot continue a job that another worker has taken over and ended."""
     job_id = ask(kept, MANY)
-    begun = kept.do(deployment_jobs.begin)
-    assert begun is not None
+    begun = required(kept.do(deployment_jobs.begin))
     await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     assert kept.do(deployment_jobs.advance, begun, BATCH) is None
     assert job(kept, job_id)["total_count"] == MANY == count(kept, "event")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from required import required
 from state_machines import play
 from store_world import FakeNotifier, World, make_world
 
@@ -55,9 +56,7 @@ class Leases(RuleBasedStateMachine):
         self.event_arrives(2)
 
     def _hook(self, at: int) -> Row:
-        found = self.world.store.look(hooks.by_id, self.hooks[at])
-        assert found is not None
-        return found
+        return required(self.world.store.look(hooks.by_id, self.hooks[at]))
 
     # Steps of the clock, of workers and of users, and new events.
 
@@ -113,8 +112,7 @@ class Leases(RuleBasedStateMachine):
                 self._in_order(one)
 
     def _fetch_and_die(self, db: Connection, at: int, request: Fetch) -> None:
-        hook = hooks.by_id(db, self.hooks[at])
-        assert hook is not None
+        hook = required(hooks.by_id(db, self.hooks[at]))
         self.queue.fetch(db, hook, request)
         raise Killed
 

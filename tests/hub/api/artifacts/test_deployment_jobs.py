@@ -1,23 +1,12 @@
 """Jobs that record the deployments of a cluster, from the request to the result."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
-from artifact_world import (
-    CLUSTER,
-    RECORD,
-    Acme,
-    deployment,
-    digest,
-    make,
-    posted,
-    record,
-    records,
-)
+from artifact_world import CLUSTER, RECORD, Acme, deployment, digest, posted, record, records
 from assertions import assert_error, bodies
-from hub_client import open_client
 
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
@@ -29,18 +18,6 @@ from worker.jobs.record_deployments import record_deployments
 
 JOBS = f"{CLUSTER}/jobs"
 BUSY = "A job is already in progress for this cluster"
-
-
-@pytest.fixture
-def acme(store: Store) -> Acme:
-    return make(store)
-
-
-@pytest.fixture
-async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    async with open_client(store, bounds, headers=acme.by()) as opened:
-        yield opened
 
 
 @pytest.fixture

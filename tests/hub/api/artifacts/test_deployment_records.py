@@ -1,22 +1,10 @@
 """Deployment records: in which environments and clusters an organization's artifacts run."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from artifact_world import (
-    AT,
-    CLUSTER,
-    RECORD,
-    Acme,
-    deployment,
-    digest,
-    make,
-    posted,
-    record,
-    records,
-)
+from artifact_world import AT, CLUSTER, RECORD, Acme, deployment, digest, posted, record, records
 from assertions import assert_error, bodies, links
 from bearer import bearer
 from hub_client import open_client
@@ -30,18 +18,6 @@ from store.apps import installation_tokens, installations
 from store.artifacts import artifacts, deployment_records
 from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.clock import MovableClock
-
-
-@pytest.fixture
-def acme(store: Store) -> Acme:
-    return make(store)
-
-
-@pytest.fixture
-async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    async with open_client(store, bounds, headers=acme.by()) as opened:
-        yield opened
 
 
 def cluster(*deployments: Row, **given: Any) -> Row:

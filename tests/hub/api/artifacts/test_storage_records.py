@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
-from artifact_world import AT, Acme, digest, make, posted, records
+from artifact_world import AT, Acme, digest, posted, records
 from assertions import assert_error, bodies
 from hub_client import open_client
 from long_texts import incompressible
@@ -17,11 +17,6 @@ from store.clock import MovableClock
 
 STORAGE = f"{AT}/metadata/storage-record"
 REGISTRY = "https://registry.example/"
-
-
-@pytest.fixture
-def acme(store: Store) -> Acme:
-    return make(store)
 
 
 @pytest.fixture

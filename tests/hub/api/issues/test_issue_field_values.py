@@ -6,16 +6,17 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, by_id, links
-from bearer import bearer
+from bearer import Headers, bearer, by
 from hub_client import open_client
 from issue_world import Platform, issue, pull
+from required import required
 from statement_log import statements
 from store_world import World
 from transactions import transaction
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import accounts, sso, tokens
+from store.accounts import accounts, sso
 from store.clock import MovableClock, iso
 from store.issues import issue_fields, issues
 from store.repositories import repositories
@@ -51,14 +52,9 @@ def acme(store: Store, seed: Any) -> Row:
     return store.do(_acme)
 
 
-def token(store: Store, login: str, **given: Any) -> dict[str, str]:
-    def make(db: Connection) -> str:
-        account = accounts.by_login(db, login)
-        assert account is not None
-        value, _ = tokens.create(db, account["id"], **({"scopes": ["repo"]} | given))
-        return value
-
-    return bearer(store.do(make))
+def token(store: Store, login: str, **given: Any) -> Headers:
+    account = required(store.look(accounts.by_login, login))
+    return by(store, account, **({"scopes": ["repo"]} | given))
 
 
 @pytest.fixture

@@ -6,13 +6,14 @@ from typing import Any, get_args
 import httpx
 import pytest
 from assertions import assert_error, bodies
-from bearer import bearer
+from bearer import Headers, by
 from hub_client import open_client
+from required import required
 
 from hub.api.issues.issue_field_serializers import Color
 from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts
 from store.issues import issue_field_options, issue_field_values, issue_fields, issues
 from store.projection import projection_table
 from store.repositories import repositories
@@ -45,14 +46,9 @@ async def hub(
         yield opened
 
 
-def token(store: Store, login: str, **given: Any) -> dict[str, str]:
-    def make(db: Connection) -> str:
-        account = accounts.by_login(db, login)
-        assert account is not None
-        value, _ = tokens.create(db, account["id"], **({"scopes": ["admin:org"]} | given))
-        return value
-
-    return bearer(store.do(make))
+def token(store: Store, login: str, **given: Any) -> Headers:
+    account = required(store.look(accounts.by_login, login))
+    return by(store, account, **({"scopes": ["admin:org"]} | given))
 
 
 async def make(hub: httpx.AsyncClient, **given: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from certificates import NOW, Authority
 from dashboard_client import Browser, open_dashboard, text_of
+from required import required
 from ui_trials import Trials
 from ui_world import World
 
@@ -33,9 +34,7 @@ def headers(**given: str) -> dict[str, list[str]]:
 async def made(browser: Browser, world: World, **form: Any) -> Row:
     answer = await browser.post("/ui/hooks/new", NEW | form, on="/ui/hooks/new")
     assert answer.status_code == 303, text_of(answer.text)
-    found = world.store.do(hooks.by_url, world.seed.hello["id"], URL)
-    assert found is not None
-    return found
+    return required(world.store.do(hooks.by_url, world.seed.hello["id"], URL))
 
 
 async def edited(browser: Browser, hook: Row, **form: Any) -> tuple[int, str]:
@@ -46,8 +45,7 @@ async def edited(browser: Browser, hook: Row, **form: Any) -> tuple[int, str]:
 
 def revealed(world: World, hook: Row) -> dict[str, Any]:
     def read(db: Any) -> dict[str, Any]:
-        found = hooks.by_id(db, hook["id"])
-        assert found is not None
+        found = required(hooks.by_id(db, hook["id"]))
         return option_secrets.revealed(db, found)
 
     return world.store.look(read)
