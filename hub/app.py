@@ -192,7 +192,12 @@ def _others(services: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, .
     """
     endpoints, files = ingest.IngestEndpoints(services), downloads.Downloads(services)
     return {
-        "POST /hub": (subscribe.subscribe(services), subscribe.DESCRIPTION, API, "hub"),
+        "POST /hub": (
+            functools.partial(subscribe.subscribe, services),
+            subscribe.DESCRIPTION,
+            API,
+            "hub",
+        ),
         "POST /events": (
             endpoints.events,
             f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}",
@@ -202,7 +207,7 @@ def _others(services: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, .
         "POST /{owner}/{repo}/events/{event}": (endpoints.topic, ingest.TOPIC, (), "topic"),
         "POST /usage": (usage.UsageEndpoint(services).take, usage.DESCRIPTION, (), "usage"),
         "GET /.well-known/webhook-keys/{key_set}": (
-            signing_keys.key_set(services),
+            functools.partial(signing_keys.key_set, services),
             signing_keys.KEY_SET,
             (),
             "api",

@@ -17,7 +17,7 @@ from hub.ingest.subscription import MOST_URL, Subscription
 from hub.rest import auditing
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import Context, Services
-from hub.rest.request import Handler, Request
+from hub.rest.request import Request
 from store import Connection, Row
 from store.errors import Invalid, Missing
 from store.repositories import repository_names
@@ -55,29 +55,24 @@ class SubscriptionRequest:
     wanted: Subscription
 
 
-def subscribe(services: Services) -> Handler:
-    """Return the handler. A repository that the caller may not see is treated as missing."""
+async def subscribe(services: Services, request: Request) -> Response:
+    """Answer POST /hub. A repository that the caller may not see is treated as missing."""
+    try:
+        return await _subscribe(services, request)
+    except Invalid as error:
+        # The response gives the message itself instead of "Validation Failed".
+        raise Rejected(str(error)) from None
 
-    async def work(request: Request) -> Response:
-        caller, _ = await services.store.read(
-            authorize_request, services, request, ACCESS, COST, None
-        )
-        assert caller is not None, "this access requires a token"
-        wish = await _read_request(services, request)
-        await services.store.read(_topic, caller, wish)
-        if wish.mode == "subscribe":
-            await services.validate_callback(wish.wanted.callback)
-        await services.store.write(_grant, services, request, wish)
-        return Response(204)
 
-    async def answered(request: Request) -> Response:
-        try:
-            return await work(request)
-        except Invalid as error:
-            # The response gives the message itself instead of "Validation Failed".
-            raise Rejected(str(error)) from None
-
-    return answered
+async def _subscribe(services: Services, request: Request) -> Response:
+    caller, _ = await services.store.read(authorize_request, services, request, ACCESS, COST, None)
+    assert caller is not None, "this access requires a token"
+    wish = await _read_request(services, request)
+    await services.store.read(_topic, caller, wish)
+    if wish.mode == "subscribe":
+        await services.validate_callback(wish.wanted.callback)
+    await services.store.write(_grant, services, request, wish)
+    return Response(204)
 
 
 async def _read_request(services: Services, request: Request) -> SubscriptionRequest:

@@ -4,6 +4,7 @@ that the setting `api_reference` names.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import orjson
@@ -63,7 +64,7 @@ def add(
         return
     checks = {"public": None, "users": admins.check_user, "admin": admins.check}
     check = checks[services.settings.api_reference]
-    works = {"/openapi.json": _restricted(check, _document(openapi))}
+    works = {"/openapi.json": _restricted(check, partial(_document, openapi))}
     for path, (up, template, view) in PAGES.items():
         page = _page(openapi, up, template, view, dashboard=dashboard)
         shown = _restricted(check, page)
@@ -101,12 +102,9 @@ def _signing_in(services: Services, work: Handler) -> Handler:
     return run
 
 
-def _document(openapi: OpenAPICache) -> Handler:
-    async def work(request: Request) -> Response:
-        content = await asyncio.to_thread(lambda: orjson.dumps(openapi()))
-        return Response(200, content, [JSON])
-
-    return work
+async def _document(openapi: OpenAPICache, request: Request) -> Response:
+    content = await asyncio.to_thread(lambda: orjson.dumps(openapi()))
+    return Response(200, content, [JSON])
 
 
 def _page(openapi: OpenAPICache, up: str, template: str, view: View, *, dashboard: bool) -> Handler:

@@ -11,7 +11,7 @@ from hub.http.cors import ORIGIN
 from hub.http.response import Response, json_response
 from hub.rest import serializers
 from hub.rest.context import Context, Services
-from hub.rest.request import Handler, Request
+from hub.rest.request import Request
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Row
@@ -113,16 +113,12 @@ def _item(row: Row) -> SigningKeyItem:
     }
 
 
-def key_set(services: Services) -> Handler:
-    """Return the handler of GET /.well-known/webhook-keys/{key_set}."""
-
-    async def work(request: Request) -> Response:
-        name = request.values["key_set"]
-        # Some database engines reject a text with a NUL.
-        rows = None if "\0" in name else await services.store.read(keys.key_set, name)
-        if rows is None:
-            raise Missing("key set")
-        found = [ed25519.jwk(keys.public_bytes(row)) for row in rows]
-        return json_response(200, {"keys": found}, (CACHED, ORIGIN))
-
-    return work
+async def key_set(services: Services, request: Request) -> Response:
+    """Answer GET /.well-known/webhook-keys/{key_set}."""
+    name = request.values["key_set"]
+    # Some database engines reject a text with a NUL.
+    rows = None if "\0" in name else await services.store.read(keys.key_set, name)
+    if rows is None:
+        raise Missing("key set")
+    found = [ed25519.jwk(keys.public_bytes(row)) for row in rows]
+    return json_response(200, {"keys": found}, (CACHED, ORIGIN))
