@@ -5,9 +5,11 @@ updates its counters once, at the end of its transaction.
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 
 from store.clock import SECOND
 from store.database.connection import Connection, json_array
@@ -34,7 +36,7 @@ Deliveries to other hooks, and to subscribers by WebSub, count for the installat
 repository's administrators cannot see them.
 """
 
-CountIncrement = tuple[int, tuple[int, ...]]
+CountIncrement = tuple[int, Sequence[int]]
 """A repository's id, and the indexes in COUNTED to increment, once for each occurrence."""
 
 
@@ -44,14 +46,12 @@ def increment(db: Connection, counts: CountIncrement) -> None:
 
 
 def _write(db: Connection, items: list[CountIncrement]) -> None:
-    everywhere: dict[int, int] = {}
-    sums = {EVERYWHERE: everywhere}
+    found: dict[int, list[int]] = {}
     for repo_id, places in items:
-        found = sums.setdefault(repo_id, {})
-        for place in places:
-            everywhere[place] = everywhere.get(place, 0) + 1
-            if found is not everywhere:
-                found[place] = found.get(place, 0) + 1
+        found.setdefault(repo_id, []).extend(places)
+    everywhere = Counter(chain.from_iterable(found.values()))
+    sums = {repo_id: Counter(places) for repo_id, places in found.items()}
+    sums[EVERYWHERE] = everywhere
     # A few writes increment few columns, and naming all columns would cost more than the rest.
     grown = tuple(sorted(everywhere)) if len(everywhere) <= FEW else EVERY
     minute, shard = db.now // MINUTE, own_shard()

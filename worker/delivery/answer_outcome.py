@@ -1,9 +1,9 @@
 """The outcome of an attempt: the decision that follows from the answer, and the record."""
 
 import random
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 import orjson
 
@@ -29,8 +29,7 @@ MOST_ATTEMPTS = 10_000
 DISABLE, ABORT = "disable", "abort-message"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """The parts of an answer that decide the outcome. `status` is None without an answer.
 
     `retry_after` and `directive` are the values of the headers Retry-After and webhook-delivery.
@@ -53,8 +52,7 @@ class Reply:
         return text if text in (DISABLE, ABORT) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The next state of a delivery, and the time (microseconds) at which it is due or ended.
 
     `disable` is the reason to disable the hook, or None. Until `held_until` (microseconds) the hook

@@ -161,11 +161,11 @@ class FairSemaphore:
         found: tuple[str, str] | None = None
         full: list[str] = []
         for machine in self._turns:
-            if self._is_full(machine):
-                full.append(machine)
-            elif (host := self._next_host(machine, free)) is not None:
+            if (host := self._next_host(machine, free)) is not None:
                 found = machine, host
                 break
+            if self._is_full(machine):
+                full.append(machine)
         for machine in full:
             del self._turns[machine]
             self._full_machines.add(machine)

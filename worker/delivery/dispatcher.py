@@ -162,7 +162,9 @@ class Dispatcher:
             self._reset_watchdog()
         if not self.leased.closed:
             self.admission.wake()
-            self._start(lane)
+            # If the lane waits for a permit, there is none for it now.
+            if not lane.waiting:
+                self._start(lane)
 
     # Sending a delivery.
 

@@ -217,6 +217,8 @@ class Target:
 
     def readable(self, body: bytes) -> str:
         """Return the body of an answer as text, without the hook's secrets."""
+        if not body:
+            return ""
         return self.mask(body.decode("utf-8", "replace").replace("\0", REPLACEMENT))
 
     def readable_head(self, head: bytes) -> str:

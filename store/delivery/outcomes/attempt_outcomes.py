@@ -171,9 +171,12 @@ def _count_throttled(db: Connection, outcomes: Sequence[Outcome]) -> None:
 
 def _count(db: Connection, outcomes: Sequence[Outcome], repo_ids: Mapping[int, int | None]) -> None:
     """Count attempts in this minute. `repo_ids` has the repository of each hook that is of one."""
+    places: dict[int, list[int]] = {}
     for outcome in outcomes:
         repo_id = repo_ids.get(outcome.hook_id) or EVERYWHERE
-        minute_counters.increment(db, (repo_id, _counted(outcome)))
+        places.setdefault(repo_id, []).extend(_counted(outcome))
+    for counts in places.items():
+        minute_counters.increment(db, counts)
 
 
 def _counted(outcome: Outcome) -> tuple[int, ...]:
