@@ -5,7 +5,7 @@ costs more than the rows.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from store import Connection, Store
@@ -17,19 +17,31 @@ MAX_BATCH = 64
 class BatchLoader(Generic[T]):
     """A loader of items by their ids.
 
-    `read` may leave out some of the ids, but not all. The ones left out are read again.
+    `read` may leave out some of the ids, but not the first. If they were asked for, they are read
+    again. `keep` is called with the items of each read.
     """
 
-    def __init__(self, store: Store, read: Callable[[Connection, list[int]], dict[int, T]]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        read: Callable[[Connection, list[int]], dict[int, T]],
+        keep: Callable[[dict[int, T]], None],
+    ) -> None:
         self._store = store
         self._read = read
+        self._keep = keep
         self._requested: dict[int, asyncio.Future[T]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    async def get(self, key: int) -> T:
-        """Return the item with this id. Raises the errors of `Store.read`."""
+    async def get(self, key: int, ahead: Iterable[int] = ()) -> T:
+        """Return the item with this id. Raises the errors of `Store.read`.
+
+        If the engine reads inline, items `ahead` are read with it, for `keep`.
+        """
         if self._store.engine.inline:
-            return (await self._store.read(self._read, [key]))[key]
+            found = await self._store.read(self._read, [key, *ahead])
+            self._keep(found)
+            return found[key]
         future = self._requested.get(key)
         if future is None:
             future = self._requested[key] = asyncio.get_running_loop().create_future()
@@ -52,6 +64,7 @@ class BatchLoader(Generic[T]):
             for key in keys:
                 _settle(self._requested.pop(key), error)
             return
+        self._keep(found)
         for key, value in found.items():
             _settle(self._requested.pop(key), value)
 

@@ -191,7 +191,7 @@ class Dispatcher:
                 )
             else:
                 outcome = await self._sender.attempt(
-                    target, item, lane.hook_id, lease_id, may_send, may_reach
+                    target, item, lane, lease_id, may_send, may_reach
                 )
         except Withheld:
             pass

@@ -7,6 +7,7 @@ fails does not delay the others.
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Self
 
 from store.database.notifications import Turn
@@ -18,6 +19,7 @@ from worker.tuning import DEFAULTS, Tuning
 
 # A new or failing endpoint gets few requests at once, and one more with each success.
 FIRST_WINDOW = 4
+READ_AHEAD = 16
 
 
 @dataclass(slots=True)
@@ -122,6 +124,10 @@ class Lane:
         held = self.queue or self.in_flight or self.has_timer or self.waiting
         expects = self.backlog or self.claiming or self.next_due is not None or self.held_until
         return not (held or expects)
+
+    def next_events(self) -> list[int]:
+        """Return the events of the next READ_AHEAD deliveries."""
+        return [item.event_id for item in islice(self.queue, READ_AHEAD)]
 
     def wait(self, now: float) -> float:
         """Return the seconds until the cooldown and the rate allow the next request."""

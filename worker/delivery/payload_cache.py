@@ -5,7 +5,9 @@ Each is built once, in each form that hooks ask for.
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from store import Connection, Row, Store, trace_context
@@ -26,6 +28,9 @@ MAX_BYTES = 32 * 1024 * 1024
 ENTRY, RENDERING = 512, 320
 # Bytes that one read returns at most. If the events are large, it returns fewer of them.
 MAX_READ_BYTES = 4 * 1024 * 1024
+# The most bytes of a read on the event loop, and the most payloads that were read ahead of their
+# use. More could push each other out of the memory.
+MAX_INLINE_BYTES, MOST_AHEAD = 128 * 1024, 256
 # A body is form-encoded in pieces that fit into a processor's cache. One piece can take some
 # milliseconds, so a body of several is encoded beside the event loop.
 PIECE = 64 * 1024
@@ -145,7 +150,10 @@ class PayloadCache:
     def __init__(self, store: Store, max_bytes: int = MAX_BYTES) -> None:
         self._store = store
         self._max_bytes = max_bytes
-        self._loader = BatchLoader(store, read_payloads)
+        inline = partial(read_payloads, most=MAX_INLINE_BYTES)
+        read = inline if store.engine.inline else read_payloads
+        self._loader = BatchLoader(store, read, self._keep)
+        self._ahead: set[int] = set()
         self._known: OrderedDict[int | tuple[int, str], Payload] = OrderedDict()
         self._bytes = 0
         self._encoding = asyncio.Lock()
@@ -166,18 +174,37 @@ class PayloadCache:
         """Count this many bytes more, and drop payloads if that is too much."""
         self._bytes += size
         while self._bytes > self._max_bytes and len(self._known) > 1:
-            _, dropped = self._known.popitem(last=False)
+            key, dropped = self._known.popitem(last=False)
+            self._ahead.discard(key)
             dropped.keeper = None
             self._bytes -= dropped.memory
 
-    async def get(self, event_id: int) -> Payload | None:
-        """Return the event's payload. Return None if it is no longer stored."""
+    async def get(
+        self, event_id: int, ahead: Callable[[], Iterable[int]] = tuple
+    ) -> Payload | None:
+        """Return the event's payload. Return None if it is no longer stored.
+
+        `ahead` returns the events that the caller needs next. They may be read with it.
+        """
         payload = self._known.get(event_id)
         if payload is not None:
             self._known.move_to_end(event_id)
+            self._ahead.discard(event_id)
             return payload
-        found = await self._loader.get(event_id)
+        found = await self._loader.get(event_id, self._unread(ahead))
+        self._ahead.discard(event_id)
         return None if found is None else self.put(event_id, found)
+
+    def _unread(self, ahead: Callable[[], Iterable[int]]) -> list[int]:
+        if len(self._ahead) >= MOST_AHEAD:
+            return []
+        return [event_id for event_id in ahead() if event_id not in self._known]
+
+    def _keep(self, found: dict[int, Payload | None]) -> None:
+        for event_id, payload in found.items():
+            if payload is not None:
+                self._ahead.add(event_id)
+                self.put(event_id, payload)
 
     async def add_repository(self, payload: Payload) -> None:
         """Look up the event's repository if the body has none, for `Payload.rendered`."""
@@ -208,12 +235,14 @@ class PayloadCache:
         body = await self._store.read(websub_feeds.feed, topic, hub, event_id)
         return self.put(key, Payload(topic.key, "", body, content_type(topic.key)))
 
-    async def of_app(self, event_id: int, app_id: int) -> Payload | None:
+    async def of_app(
+        self, event_id: int, app_id: int, ahead: Callable[[], Iterable[int]] = tuple
+    ) -> Payload | None:
         """Return the event's payload for an app's hook, which names the app's installation.
 
         Return None if it is no longer stored, or if no installation covers the event any more.
         """
-        event = await self.get(event_id)
+        event = await self.get(event_id, ahead)
         if event is None:
             return None
         number = await self._store.read(event_installations.named_in, app_id, event_id)
@@ -230,12 +259,14 @@ class PayloadCache:
         return self.put((event_id, f"installation {number}"), named)
 
 
-def read_payloads(db: Connection, event_ids: list[int]) -> dict[int, Payload | None]:
-    """Return the payloads of the first of these events, up to MAX_READ_BYTES altogether.
+def read_payloads(
+    db: Connection, event_ids: list[int], most: int = MAX_READ_BYTES
+) -> dict[int, Payload | None]:
+    """Return the payloads of the first of these events, up to `most` bytes altogether.
 
     At least one is returned. It is None if the event is no longer stored.
     """
-    found = events.get_many(db, event_ids, MAX_READ_BYTES)
+    found = events.get_many(db, event_ids, most)
     return {event_id: _payload(db, event_id, row) for event_id, row in found.items()}
 
 

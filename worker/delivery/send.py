@@ -9,7 +9,7 @@ from store.delivery import deliveries
 from store.delivery.outcomes.outcome import Outcome
 from store.trace_context import TraceContext
 from worker.delivery.answer_outcome import outcome_of, with_event
-from worker.delivery.lane import QueuedDelivery
+from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.ordering_headers import with_ordering
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.spans import DeliverySpans
@@ -51,7 +51,7 @@ class DeliverySender:
         self,
         target: Target | None,
         item: QueuedDelivery,
-        hook_id: int,
+        lane: Lane,
         lease_id: int,
         may_send: Callable[[], bool],
         may_reach: Callable[[str], bool],
@@ -61,7 +61,11 @@ class DeliverySender:
         Raises Busy, Unavailable or Withheld (worker.http.transport.HttpSender) if nothing was sent
         yet. Every later error is in the outcome.
         """
-        payload = await target.payload(self._payloads, item.event_id) if target else None
+        payload = (
+            await target.payload(self._payloads, item.event_id, lane.next_events)
+            if target
+            else None
+        )
         reason = undeliverable_reason(target, payload, item, self._store.clock.now())
         if reason is not None:
             await self._store.note(deliveries.mark_dead, lease_id, [item.delivery_id], reason)
@@ -71,12 +75,12 @@ class DeliverySender:
         if self._spans is not None:
             span = self._spans.start(payload, self._store.clock.now())
             outcome = await self._send(
-                target, payload, item, hook_id, lease_id, may_send, may_reach, span.context
+                target, payload, item, lane.hook_id, lease_id, may_send, may_reach, span.context
             )
             self._spans.end(span, target, payload, outcome)
             return outcome
         return await self._send(
-            target, payload, item, hook_id, lease_id, may_send, may_reach, payload.trace
+            target, payload, item, lane.hook_id, lease_id, may_send, may_reach, payload.trace
         )
 
     async def _send(

@@ -1,5 +1,6 @@
 """A hook ready for sending: its URL parsed, its secret decrypted, its headers written."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from store.clock import Clock
@@ -124,12 +125,17 @@ class Target:
             return name == "meta" and not self.pulled and self.consented
         return self.active or asked or name == "ping"
 
-    async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
-        """Return the payload of an event for this target. Return None if there is none to send."""
+    async def payload(
+        self, cache: PayloadCache, event_id: int, ahead: Callable[[], Iterable[int]] = tuple
+    ) -> Payload | None:
+        """Return the payload of an event for this target. Return None if there is none to send.
+
+        `ahead` returns the events that come next.
+        """
         found = (
-            await cache.get(event_id)
+            await cache.get(event_id, ahead)
             if self.app_id is None
-            else await cache.of_app(event_id, self.app_id)
+            else await cache.of_app(event_id, self.app_id, ahead)
         )
         if found is not None and self.format != PLATFORM:
             await cache.add_repository(found)

@@ -4,6 +4,7 @@ Its requests carry the topic's content, and none of the headers of hooks except 
 republished events.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hmac import digest
 
@@ -45,12 +46,14 @@ class WebSubTarget(Target):
         """Return whether content may still be sent there."""
         return self.active
 
-    async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
+    async def payload(
+        self, cache: PayloadCache, event_id: int, ahead: Callable[[], Iterable[int]] = tuple
+    ) -> Payload | None:
         """Return the topic's content as of this event. Return None if there is none to send."""
         topic = self.topic
         if topic is not None and topic.key in FEEDS:
             return await cache.feed(event_id, topic, self.hub)
-        found = await cache.get(event_id)
+        found = await cache.get(event_id, ahead)
         return found if found is not None and is_published(found.name, found.body) else None
 
     def head(

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worker_harness import WorkerHarness
 
+from store import Connection
 from worker.delivery import payload_cache as module
-from worker.delivery.payload_cache import ENTRY, PIECE, Payload, PayloadCache, form_encode
+from worker.delivery.payload_cache import (
+    ENTRY,
+    PIECE,
+    Payload,
+    PayloadCache,
+    form_encode,
+    read_payloads,
+)
 
 
 @given(st.binary())
@@ -146,3 +154,54 @@ async def test_the_forms_of_a_payload_count(harness: WorkerHarness, form: str) -
 
 async def test_an_unknown_event_is_none(harness: WorkerHarness) -> None:
     assert await PayloadCache(harness.store).get(404) is None
+
+
+async def test_a_read_on_the_event_loop_includes_the_next_events(harness: WorkerHarness) -> None:
+    first, *rest = [(await harness.event()).event_id for _ in range(4)]
+    contents = PayloadCache(harness.store)
+    assert await contents.get(first, lambda: rest) is not None
+    # A server is asked for what is needed at the same time, and nothing else.
+    assert [one in contents for one in rest] == [harness.store.engine.inline] * 3
+    assert await contents.get(rest[2]) is not None
+
+
+async def test_little_is_read_ahead_of_its_use(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_AHEAD", 2)
+    numbers = [(await harness.event()).event_id for _ in range(7)]
+    contents = PayloadCache(harness.store)
+    await contents.get(numbers[0], lambda: numbers[1:3])
+    await contents.get(numbers[3], lambda: numbers[4:])
+    assert not any(one in contents for one in numbers[4:])
+    for number in numbers[1:3]:
+        await contents.get(number)
+    await contents.get(numbers[4], lambda: numbers[5:])
+    assert [one in contents for one in numbers[5:]] == [harness.store.engine.inline] * 2
+
+
+async def test_nothing_large_is_read_ahead(harness: WorkerHarness) -> None:
+    body = b'{"text": "%s"}' % (b"a" * (module.MAX_INLINE_BYTES // 2))
+    first, second, third = [(await harness.event(body)).event_id for _ in range(3)]
+    contents = PayloadCache(harness.store)
+    await contents.get(first, lambda: [second, third])
+    assert second not in contents
+    assert third not in contents
+
+
+async def test_waiting_deliveries_of_a_hook_have_few_reads(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+
+    def counted(db: Connection, event_ids: list[int], most: int = 0) -> dict[int, Payload | None]:
+        reads.append(len(event_ids))
+        return read_payloads(db, event_ids, most)
+
+    monkeypatch.setattr(module, "read_payloads", counted)
+    harness.hook()
+    await harness.events(34)
+    await harness.work(concurrency=1)
+    await harness.over(delivered=34)
+    if harness.store.engine.inline:
+        assert reads == [17, 17]
