@@ -6,6 +6,7 @@ fails does not delay the others.
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Self
@@ -126,8 +127,8 @@ class Lane:
         return not (held or expects)
 
     def next_events(self) -> list[int]:
-        """Return the events of the next READ_AHEAD deliveries."""
-        return [item.event_id for item in islice(self.queue, READ_AHEAD)]
+        """Return the events that are worth reading ahead."""
+        return next_events(self.queue)
 
     def wait(self, now: float) -> float:
         """Return the seconds until the cooldown and the rate allow the next request."""
@@ -252,3 +253,8 @@ class Lane:
         """End the cooldown if its time is over."""
         if self.cooldown_until <= now:
             self.cooldown_until = 0.0
+
+
+def next_events(items: Iterable[QueuedDelivery]) -> list[int]:
+    """Return the events of the first READ_AHEAD deliveries."""
+    return [item.event_id for item in islice(items, READ_AHEAD)]

@@ -1,6 +1,7 @@
 """The payload of a delivery: its form encoding, and the cache of payloads."""
 
 import threading
+from typing import Any
 from urllib.parse import parse_qs, quote_plus
 
 import pytest
@@ -189,8 +190,9 @@ async def test_nothing_large_is_read_ahead(harness: WorkerHarness) -> None:
     assert third not in contents
 
 
+@pytest.mark.parametrize("options", [None, {"batch": {"max_events": 34}}])
 async def test_waiting_deliveries_of_a_hook_have_few_reads(
-    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any] | None
 ) -> None:
     reads: list[int] = []
 
@@ -199,7 +201,7 @@ async def test_waiting_deliveries_of_a_hook_have_few_reads(
         return read_payloads(db, event_ids, most)
 
     monkeypatch.setattr(module, "read_payloads", counted)
-    harness.hook()
+    harness.hook(options=options)
     await harness.events(34)
     await harness.work(concurrency=1)
     await harness.over(delivered=34)

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
 
 from store import Store
 from store.clock import SECOND
@@ -15,7 +17,7 @@ from worker.delivery.batches.followers import claim_followers
 from worker.delivery.batches.groups import seconds_to_fill, take
 from worker.delivery.batches.outcomes import is_too_large, outcomes_of
 from worker.delivery.batches.request import Member, body_of, element_of, head_of
-from worker.delivery.lane import Lane, QueuedDelivery
+from worker.delivery.lane import Lane, QueuedDelivery, next_events
 from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.send import DeliverySender, undeliverable_reason
@@ -114,7 +116,8 @@ class BatchSender:
         dropped: list[QueuedDelivery] = []
         size = batches.size(())
         for index, item in enumerate(group):
-            payload = await target.payload(self._payloads, item.event_id)
+            ahead = partial(next_events, islice(group, index + 1, None))
+            payload = await target.payload(self._payloads, item.event_id, ahead)
             now = self._store.clock.now()
             reason = undeliverable_reason(target, payload, item, now)
             if reason is not None:
