@@ -8,6 +8,7 @@ from store.database.connection import Connection, json_array
 from store.database.time_range import ALWAYS, TimeRange
 from store.delivery.attempts import FAILED, SUCCEEDED
 from store.hooks.event_names import EventPattern
+from store.monitoring import name_search
 
 # If there are more hooks than this, only the newest ones are examined.
 MOST_HOOKS = 5_000
@@ -17,8 +18,9 @@ MOST_HOOKS = 5_000
 class AttemptFilter:
     """A filter for attempts. `repo_ids` and `hook_ids` None mean everywhere.
 
-    `repo_ids` finds the attempts of the repositories' own hooks. `events_of` finds the attempts
-    for events of these repositories, to any hook.
+    `repo_ids` finds the attempts of the repositories' own hooks, and `org_ids` adds those of the
+    organizations' own hooks. `events_of` finds the attempts for events of these repositories, to
+    any hook.
     `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
     attempts without a response. `first` and `before` limit the ids. `times` limits the starts, and
     `attempt_feed.id_range` returns the ids for it.
@@ -27,6 +29,7 @@ class AttemptFilter:
     """
 
     repo_ids: Sequence[int] | None = None
+    org_ids: Sequence[int] = ()
     hook_id: int | None = None
     event: str = ""
     status: str = ""
@@ -71,13 +74,13 @@ def _started(times: TimeRange, alias: str) -> str:
 
 
 def hooks(db: Connection, wanted: AttemptFilter) -> str:
-    """Return the filter's hooks or its repositories' hooks, deleted too, as a `json_array`."""
+    """Return the filter's hooks or its owners' hooks, deleted too, as a `json_array`."""
     if wanted.hook_ids is not None:
         return json_array(wanted.hook_ids)
     rows = db.tuples(
-        f"SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
-        " JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT :most",
+        f"SELECT h.id FROM ({name_search.hooks_of(db)}) AS h ORDER BY h.id DESC LIMIT :most",
         repos=json_array(wanted.repo_ids or ()),
+        orgs=json_array(wanted.org_ids),
         most=MOST_HOOKS,
     )
     return json_array(number for (number,) in rows)
@@ -140,8 +143,9 @@ def _within(db: Connection, wanted: AttemptFilter) -> tuple[str, dict[str, Any]]
         # repository's events, too. They do not belong to the repository, so their attempts are
         # left out.
         where += (
-            f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
-            " AND h.repo_id IS NOT NULL"
+            f" AND (h.org_id IN (SELECT id FROM {db.each('orgs', id='integer')} AS m)"
+            f" OR a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
+            " AND h.repo_id IS NOT NULL)"
         )
-        given["repos"] = json_array(wanted.repo_ids)
+        given |= {"orgs": json_array(wanted.org_ids), "repos": json_array(wanted.repo_ids)}
     return where, given

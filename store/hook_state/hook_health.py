@@ -112,17 +112,22 @@ def rows_of(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
     return row_lookup.by_id(db, query, hook_ids)
 
 
-def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: int) -> list[Row]:
+def slowest(
+    db: Connection,
+    repo_ids: Sequence[int] | None,
+    window: int,
+    limit: int,
+    org_ids: Sequence[int] = (),
+) -> list[Row]:
     """Return the hooks with the longest average duration among all newest `window` attempts.
 
     Each has `hook_id`, `url`, `repository`, `many`, `failed`, and `mean` and `longest` in
-    microseconds. `repo_ids` limits the result, not the window.
+    microseconds. `repo_ids` limits the result, not the window, and `org_ids` adds to it.
     """
     where, given = "", {}
     if repo_ids is not None:
-        repos = f"(SELECT id FROM {db.each('repos', id='integer')} AS w)"
-        where = f" WHERE f.hook_id IN (SELECT x.id FROM hook x WHERE x.repo_id IN {repos})"
-        given = {"repos": json_array(repo_ids)}
+        where = f" WHERE f.hook_id IN ({name_search.hooks_of(db)})"
+        given = {"repos": json_array(repo_ids), "orgs": json_array(org_ids)}
     return db.all(
         f"SELECT g.*, h.url, {NAMES} FROM ("
         "SELECT f.hook_id, count(*) AS many, sum(f.failed) AS failed,"

@@ -1,4 +1,4 @@
-"""The deliveries that wait for the hooks of some repositories, as `stats` counts all of them.
+"""The deliveries that wait for the hooks of some owners, as `stats` counts all of them.
 
 The ones that no worker sends are left out: of paused hooks and of pull hooks.
 """
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
+from store.monitoring import name_search
 from store.monitoring.stats import LATE, WITHHELD
 
 # The limits of deliveries that are counted for each hook, and of hooks: the newest ones.
@@ -23,7 +24,8 @@ class Backlog:
     oldest_due_at: int | None
 
 
-def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
+def of_owners(db: Connection, repo_ids: Sequence[int], org_ids: Sequence[int] = ()) -> Backlog:
+    """Return what waits for the hooks of these repositories and organizations."""
     waits = "FROM delivery x WHERE x.hook_id = f.id AND x.state = 0 AND x.lease_id IS NULL"
 
     def counted(condition: str) -> str:
@@ -37,10 +39,10 @@ def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
         f" FROM (SELECT {counted('')} AS many, {counted(' AND x.due_at <= :now')} AS due,"
         f" {counted(' AND x.due_at <= :late')} AS late,"
         f" (SELECT x.due_at {waits} ORDER BY x.due_at LIMIT 1) AS first"
-        f" FROM (SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
-        f" JOIN hook h ON h.repo_id = w.wanted WHERE h.id NOT IN {WITHHELD}"
+        f" FROM (SELECT h.id FROM ({name_search.hooks_of(db)}) AS h WHERE h.id NOT IN {WITHHELD}"
         f" ORDER BY h.id DESC LIMIT {MOST_HOOKS}) AS f) AS g",
         repos=json_array(repo_ids),
+        orgs=json_array(org_ids),
         late=db.now - LATE,
     )
     many, due, late = (int(row[name] or 0) for name in ("many", "due", "late"))

@@ -119,6 +119,7 @@ def _filter(ctx: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFil
     return chosen, AttemptFilter(
         # The viewer may see each attempt of the hooks that are named.
         repo_ids if hook_id is None and hook_ids is None else None,
+        org_ids,
         hook_id,
         name or "",
         chosen["status"],

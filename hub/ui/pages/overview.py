@@ -80,8 +80,8 @@ def summary(ctx: ViewContext, span: str) -> dict[str, Any]:
     for one in found.values():
         total.add_period(one)
     last = found.get((until - 1 - first) // step * step + first, PeriodCounts())
-    backlog = _backlog(ctx, repo_ids)
     org_ids = [] if repo_ids is None else ctx.organizations()
+    backlog = _backlog(ctx, repo_ids, org_ids)
     failing = hook_health.unhealthy(ctx.db, repo_ids, LISTED, org_ids=org_ids)
     return {
         "total": total,
@@ -93,18 +93,21 @@ def summary(ctx: ViewContext, span: str) -> dict[str, Any]:
         "backlog": backlog,
         "alarm": (alarm := _alarm(ctx, backlog, failing)),
         "trouble": alarm is not None or ctx.has_trouble(),
-        "slowest": hook_health.slowest(ctx.db, repo_ids, WINDOW, LISTED),
+        "slowest": hook_health.slowest(ctx.db, repo_ids, WINDOW, LISTED, org_ids),
         "failing": [hook_row(row, ctx.now) for row in failing],
         "charts": _charts(found, list(range(first, until, step)), step),
         "figures": ctx.figures if ctx.viewer.operator else None,
+        "with_organizations": bool(org_ids),
         "left_out": len(repo_ids or ()) - len(counted or ()),
         "origin": f"{ctx.origin}{ctx.services.urls.prefix}",
     }
 
 
-def _backlog(ctx: ViewContext, repo_ids: list[int] | None) -> dict[str, int] | None:
+def _backlog(
+    ctx: ViewContext, repo_ids: list[int] | None, org_ids: list[int]
+) -> dict[str, int] | None:
     if repo_ids is not None:
-        mine = backlogs.of_repositories(ctx.db, repo_ids)
+        mine = backlogs.of_owners(ctx.db, repo_ids, org_ids)
         oldest = mine.oldest_due_at
         counts = {"due": mine.due, "late": mine.late, "later": mine.later, "held": 0}
         age = 0 if oldest is None else ctx.now - oldest

@@ -38,14 +38,14 @@ def test_late_deliveries_of_repositories(world: World) -> None:
     world.arrive("g-2")
     world.arrive("g-3", repo_id=other["id"], scope=other["id"])
     lease = world.lease()
-    found = world.store.look(backlog.of_repositories, [mine["repo_id"]])
+    found = world.store.look(backlog.of_owners, [mine["repo_id"]])
     assert (found.due, found.late, found.later, found.oldest_due_at) == (2, 1, 0, began)
     assert world.store.look(stats.collect).late == 1
     (claimed,) = world.claim(lease, mine["id"], limit=1)
     world.store.do(attempt_outcomes.record, [world.failure(lease, claimed)])
-    found = world.store.look(backlog.of_repositories, [mine["repo_id"]])
+    found = world.store.look(backlog.of_owners, [mine["repo_id"]])
     assert (found.due, found.late, found.later) == (1, 0, 1)
-    none = world.store.look(backlog.of_repositories, [])
+    none = world.store.look(backlog.of_owners, [])
     assert (none.due, none.late, none.later, none.oldest_due_at) == (0, 0, 0, None)
 
 
@@ -58,7 +58,7 @@ def test_deliveries_that_no_worker_sends_are_in_no_backlog(world: World) -> None
     world.store.do(hook_pauses.pause, paused)
     assert len(world.rows()) == 4
     world.clock.advance(LATE // SECOND)
-    found = world.store.look(backlog.of_repositories, [usual["repo_id"]])
+    found = world.store.look(backlog.of_owners, [usual["repo_id"]])
     every = world.store.look(stats.collect)
     assert (found.due, found.late, found.later) == (every.due, every.late, every.later) == (1, 1, 0)
 
@@ -228,6 +228,7 @@ FILTERS = (
     AttemptFilter(codes=(500, 599)),
     AttemptFilter(pattern=EventPattern("issues.opened")),
     AttemptFilter(hook_ids=[1, 2, 3], codes=(0, 0), first=10),
+    AttemptFilter(repo_ids=[1], org_ids=[2]),
     AttemptFilter(repo_ids=[1], hook_ids=[1], pattern=EventPattern("x"), before=2_000),
 )
 
@@ -296,7 +297,7 @@ def plans(db: Connection, postgres: bool) -> list[str]:
     """The lines of the statements' plans that say how tables are read."""
 
     def ask(noting: Any) -> None:
-        backlog.of_repositories(noting, [1])
+        backlog.of_owners(noting, [1])
         for filtered in FILTERS:
             attempt_feed.page(noting, filtered, limit=50)
         attempt_feed.id_range(noting, TimeRange(1_000, 2_000))

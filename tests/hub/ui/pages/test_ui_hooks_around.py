@@ -104,6 +104,29 @@ async def test_the_overview_counts_the_deliveries_of_the_lists(around: Around) -
             assert f"Show {many} delivery attempt" in page
 
 
+@pytest.mark.parametrize(("scopes", "own"), [(OWNING, 1), (["admin:org_hook"], 0)])
+async def test_an_owner_finds_the_deliveries_of_the_organization(
+    around: Around, scopes: list[str], own: int
+) -> None:
+    """They are in the list and its searches, also if the token is for these hooks alone."""
+    store, token = around.world.store, around.token(around.world.seed.octo, *scopes)
+    guid = store.look(lambda db: db.value("SELECT guid FROM event WHERE id = :id", id=around.event))
+    place = f"/ui/hooks/{around.org}"
+    async with open_dashboard(store, token) as browser:
+        for query in ("", "?sort=duration", "?status=success", f"?guid={guid}", "?text=refs/heads"):
+            page = await browser.page(f"/ui/deliveries{query}")
+            found = re.findall(r'href="/ui/deliveries/(\d+)"', page)
+            seen = [around.org, around.own][: own + 1]
+            assert sorted(map(int, found)) == sorted(map(around.attempt, seen)), query
+        assert f"Show {own + 1} delivery attempt" in text_of(await browser.page("/ui/deliveries"))
+        assert "example/org" in (await browser.page("/ui")).partition("Slowest endpoints")[2]
+        assert (await browser.post(f"{place}/ping", on=place)).status_code == 303
+        assert "Pending 1 " in text_of(await browser.page("/ui"))
+        last = f"/ui/deliveries/{around.attempt(around.org)}"
+        async with browser.listening("/ui/deliveries/live", after="0") as heard:
+            await heard.until(last)
+
+
 async def test_an_event_counts_the_deliveries_that_the_viewer_may_see(around: Around) -> None:
     store, seed = around.world.store, around.world.seed
     owner, admin = (around.token(one, *OWNING) for one in (seed.octo, seed.reader))
