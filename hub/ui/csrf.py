@@ -14,6 +14,10 @@ class NotFromForm(Forbidden):
     """The request does not come from a form of the dashboard that is up to date."""
 
 
+class OutOfDate(NotFromForm):
+    """The form may be one of the dashboard, but has not the token of this session."""
+
+
 def token_of(cookie: str) -> str:
     """Return the form token that belongs to a cookie."""
     return hmac.new(cookie.encode(), b"tocsin form", hashlib.sha256).hexdigest()
@@ -24,17 +28,26 @@ def check(request: Request, cookies: Iterable[str | None], given: str, origin: s
 
     Raises Forbidden if not.
     """
-    site = request.headers.get(b"sec-fetch-site")
-    if site is not None and site != b"same-origin":
-        raise _forged()
-    named = request.headers.get(b"origin")
-    if named is not None and named.decode("latin-1") != origin:
+    if not all(_origins(request, origin)):
         raise _forged()
     sent = (request.text(HEADER) or given).encode()
     if not any(one and hmac.compare_digest(token_of(one).encode(), sent) for one in cookies):
-        raise NotFromForm(
+        raise OutOfDate(
             "This form is out of date. Go back, reload the page, and submit the form again."
         )
+
+
+def is_own(request: Request, origin: str) -> bool:
+    """Return whether the browser says that a page of the dashboard sent the request."""
+    said = _origins(request, origin)
+    return bool(said) and all(said)
+
+
+def _origins(request: Request, origin: str) -> list[bool]:
+    """Return whether each header that names the request's origin names the dashboard."""
+    headers = request.headers
+    wanted = {b"sec-fetch-site": b"same-origin", b"origin": origin.encode("latin-1", "replace")}
+    return [headers[name] == value for name, value in wanted.items() if name in headers]
 
 
 def _forged() -> NotFromForm:

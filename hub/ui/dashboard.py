@@ -10,7 +10,7 @@ from typing import Any
 
 from hub.admin.administrators import AdminAuth
 from hub.admin.observability import Observability
-from hub.http.errors import ClientGone
+from hub.http.errors import ClientGone, status_of
 from hub.http.forms import Form, read_apart, read_form
 from hub.http.response import Response, header
 from hub.http.routing import path_of
@@ -21,7 +21,7 @@ from hub.rest.request import Handler, Request
 from hub.ui import cookies
 from hub.ui.audience import NOBODY, authorize, is_for, redirect_to_sign_in
 from hub.ui.csrf import FIELD
-from hub.ui.errors import NotSignedIn, failed
+from hub.ui.errors import NotSignedIn, failed, signed_out
 from hub.ui.headers import PAGE
 from hub.ui.section import (
     ROOT,
@@ -29,6 +29,7 @@ from hub.ui.section import (
     ActionResult,
     Audience,
     LiveStream,
+    Refusal,
     RenderedPage,
     Section,
     SectionPage,
@@ -40,7 +41,7 @@ from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
 from store import Connection
 from store.accounts import sessions
-from store.errors import Invalid, Missing, StoreError
+from store.errors import Conflict, Invalid, Missing, StoreError
 from store.monitoring.stats import DeliveryStats
 
 # Time limit for the installation's figures, in seconds. Without them the page is still shown.
@@ -87,8 +88,13 @@ class Dashboard:
         """Return the handler of an action's form."""
 
         async def run(visit: SessionRequest) -> Response:
-            viewer = await self.services.store.read(authorize, visit, act.who, self.admins)
+            try:
+                viewer = await self.services.store.read(authorize, visit, act.who, self.admins)
+            except NotSignedIn:
+                visit.keep_form(await self.form(visit.request))
+                raise
             form = await self.form(visit.request, MOST_FORM if viewer is NOBODY else MOST_ACTION)
+            visit.keep_form(form)
             visit.check_form(form.get(FIELD, ""))
             result = await self._result_of(visit, act, form)
             if isinstance(result, RenderedPage):
@@ -109,7 +115,7 @@ class Dashboard:
             if act.before is not None:
                 prepared = await act.before(self.services, prepared)
             return await store.write(self._perform_action, visit, act, form, prepared)
-        except Invalid as error:
+        except (Invalid, Conflict) as error:
             if act.refused is None:
                 raise
             return await store.read(self._render_refused, visit, act, form, error)
@@ -139,11 +145,14 @@ class Dashboard:
             try:
                 return await run(visit)
             except NotSignedIn:
+                if visit.kept:
+                    return await self.answer(visit, signed_out())
                 return redirect_to_sign_in(visit)
             except ClientGone:
                 raise
             except Exception as error:  # every error is shown as a page
-                return await self.answer(visit, failed(self.services, request, error))
+                shown = failed(self.services, request, error, is_kept=bool(visit.kept))
+                return await self.answer(visit, shown)
 
         return work
 
@@ -191,12 +200,13 @@ class Dashboard:
         return act.prepare(self.context(db, visit, act.who, form=form))
 
     def _render_refused(
-        self, db: Connection, visit: SessionRequest, act: Action, form: Form, error: Invalid
+        self, db: Connection, visit: SessionRequest, act: Action, form: Form, error: Refusal
     ) -> RenderedPage:
         assert act.refused is not None, "the caller has checked it"
         ctx = self.context(db, visit, act.who, form=form)
         shown = act.refused(ctx, error)
-        return RenderedPage(shown.template, {**_of_viewer(ctx), **shown.values}, 422)
+        values = {**_of_viewer(ctx), **shown.values}
+        return RenderedPage(shown.template, values, status_of(error))
 
     def _perform_action(
         self, db: Connection, visit: SessionRequest, act: Action, form: Form, prepared: Any
@@ -255,6 +265,7 @@ class Dashboard:
             "place": visit.place,
             "menu": self._offered(viewer),
             "request_id": visit.request.request_id,
+            "kept": visit.kept,
             "origin": visit.origin + self.services.urls.prefix,
             "manual": f"{self.services.urls.prefix}/docs",
             "now": self.services.store.clock.now(),

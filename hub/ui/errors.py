@@ -3,7 +3,7 @@
 from hub.http.errors import message_of, status_of
 from hub.rest.context import Services
 from hub.rest.request import Request
-from hub.ui.csrf import NotFromForm
+from hub.ui.csrf import NotFromForm, OutOfDate
 from hub.ui.section import RenderedPage
 from store.errors import Invalid, Missing
 
@@ -32,23 +32,39 @@ ELSE = f"{AGAIN} If the error persists, look up the request's id in the log."
 SENTENCES = ("there is ", "hook ")
 
 
+KEPT = "Nothing was changed, and this page keeps your entries."
+OF_EARLIER = f"This form is out of date. {KEPT}"
+SIGNED_OUT = f"You are signed out. {KEPT} Sign in in another tab, and send the form again."
+
+
 class NotSignedIn(Exception):
     """The user must sign in first."""
 
 
-def failed(services: Services, request: Request, error: Exception) -> RenderedPage:
+def failed(
+    services: Services, request: Request, error: Exception, *, is_kept: bool
+) -> RenderedPage:
+    """Return the page of an error. If `is_kept`, it can send the form again."""
     services.metrics.refused(request, error)
     status = status_of(error)
-    return RenderedPage(
-        "failed.html",
-        {
-            "title": TITLES.get(status, "Something went wrong"),
-            "status": status,
-            "message": _message(error, status, request.request_id),
-            "remedy": _remedy(error, status),
-        },
-        status,
-    )
+    if is_kept and isinstance(error, OutOfDate):
+        return _page("Send the form again", status, OF_EARLIER, may_repeat=True)
+    title = TITLES.get(status, "Something went wrong")
+    message = _message(error, status, request.request_id)
+    may_repeat = is_kept and status >= 500
+    return _page(title, status, message, _remedy(error, status), may_repeat=may_repeat)
+
+
+def signed_out() -> RenderedPage:
+    """Return the page for a form whose session has ended."""
+    return _page("You are signed out", 401, SIGNED_OUT, may_repeat=True)
+
+
+def _page(
+    title: str, status: int, message: str, remedy: str = "", *, may_repeat: bool
+) -> RenderedPage:
+    shown = {"title": title, "message": message, "remedy": remedy, "may_repeat": may_repeat}
+    return RenderedPage("failed.html", {**shown, "status": status}, status)
 
 
 def _message(error: Exception, status: int, request_id: str) -> str:

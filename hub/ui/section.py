@@ -12,7 +12,7 @@ from hub.rest.context import Services
 from hub.settings import HubSettings
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
-from store.errors import Invalid
+from store.errors import Conflict, Invalid
 
 ROOT = "/ui"
 Audience = Literal["anyone", "guest", "user", "operator"]
@@ -63,7 +63,8 @@ class PanelUpdate:
 
 Prepare = Callable[[ViewContext], Any]
 Before = Callable[[Services, Any], Awaitable[Any]]
-RefusedHandler = Callable[[ViewContext, Invalid], RenderedPage]
+Refusal = Invalid | Conflict
+RefusedHandler = Callable[[ViewContext, Refusal], RenderedPage]
 PageHandler = Callable[[ViewContext], RenderedPage | Mapping[str, Any]]
 ActionHandler = Callable[[ViewContext], ActionResult | RenderedPage]
 LiveHandler = Callable[[ViewContext, Any], tuple[Any, list[PanelUpdate]]]
@@ -95,8 +96,8 @@ class Action:
 
     First `prepare` runs in a read transaction: it checks access. Then `before` is awaited outside
     any transaction, with the value that `prepare` returned. `ctx.prepared` is the value that
-    `before` returned. If one of the three raises Invalid, `refused` returns the page to show. If
-    `prepare` takes seconds, it `computes`.
+    `before` returned. If one of the three raises Invalid or Conflict, `refused` returns the page to
+    show: the form with what was entered. If `prepare` takes seconds, it `computes`.
     """
 
     path: str

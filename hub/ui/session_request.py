@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from hub.admin.administrators import AdminAuth, operates
 from hub.auth.credentials import caller_of
 from hub.http.errors import Forbidden
+from hub.http.forms import Form
 from hub.http.response import Header
 from hub.http.routing import path_of
 from hub.rest.context import Services
@@ -41,6 +42,8 @@ class SessionRequest:
     """How the session began: one of `sessions.SignInMethod`."""
     headers: list[Header] = field(default_factory=list)
     """Cookies to set in the response."""
+    kept: list[tuple[str, str]] = field(default_factory=list)
+    """The fields that somebody filled in, which the page of an error offers to send again."""
 
     def __post_init__(self) -> None:
         self.cookies = cookies.read(self.request)
@@ -113,6 +116,11 @@ class SessionRequest:
             cookie = secrets.token_urlsafe(16)
             self.keep(cookies.DOOR, cookie)
         return csrf.token_of(cookie)
+
+    def keep_form(self, form: Form) -> None:
+        """Keep the fields of a form, unless another site may have sent it."""
+        if csrf.is_own(self.request, self.origin):
+            self.kept = [pair for pair in form.pairs if pair[0] != csrf.FIELD]
 
     def check_form(self, given: str, *, of_anyone: bool = False) -> None:
         """Check that the form was posted from a page of the dashboard. Raises Forbidden if not.

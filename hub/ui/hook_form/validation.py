@@ -10,7 +10,7 @@ from hub.api.hooks.hook_requests import HookChange, NewHook
 from hub.http.errors import Forbidden
 from hub.ui.hook_form import access
 from hub.ui.hook_form.options import OPTIONS
-from store.errors import Invalid, Missing
+from store.errors import Conflict, Invalid, Missing
 
 TOO_DEEP = "The filter has too many levels."
 # The form's field for a field that the API or the store names in an error.
@@ -77,7 +77,7 @@ def _field_at(path: list[str], message: str) -> str:
     return next((part for part in path if part in known), path[0])
 
 
-def messages_of(error: Invalid | Missing | Forbidden) -> dict[str, str]:
+def messages_of(error: Invalid | Missing | Forbidden | Conflict) -> dict[str, str]:
     """Return the message for each wrong field of the form."""
     if isinstance(error, Mistakes):
         return error.found

@@ -10,7 +10,7 @@ from hub.http.errors import Malformed
 from hub.http.numbers import natural
 from hub.ingest import event_envelope
 from hub.ui.pages.hook import PATH, changeable_hook
-from hub.ui.section import RenderedPage, Section
+from hub.ui.section import Refusal, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events, filtering
@@ -44,9 +44,9 @@ def _form(ctx: ViewContext, hook: Row, place: str) -> dict[str, Any]:
     return {"hook": hook, "back": place, "title": "", "given": given, "wrong": {}}
 
 
-def _show_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+def _show_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     hook, _, place = changeable_hook(ctx)
-    wrong = {error.field or "payload": str(error)}
+    wrong = {getattr(error, "field", None) or "payload": str(error)}
     return RenderedPage(TEMPLATE, {**_form(ctx, hook, place), "wrong": wrong})
 
 

@@ -12,10 +12,10 @@ from hub.ui.hook_form.fields import SECRETS, HookFields
 from hub.ui.hook_form.options import OPTIONS
 from hub.ui.hook_form.validation import Mistakes
 from hub.ui.pages.hook import PATH, changeable_hook
-from hub.ui.section import ROOT, ActionResult, RenderedPage, Section
+from hub.ui.section import ROOT, ActionResult, Refusal, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.errors import Conflict, Invalid, Missing
+from store.errors import Conflict, Missing
 from store.hooks import hooks
 from store.hooks.event_names import FITTING
 from store.hooks.hook_targets import repository, target_of
@@ -30,7 +30,7 @@ LABELS = {"url": "URL", "own_secret": "Secret", "retries": "Retry schedule"} | a
 """The labels of fields, if their names do not say the same."""
 OPENED = "opened"
 """The field with the time of the hook's last change when the form was opened."""
-STALE = "The hook has changed since you opened this form. Reload it and make your change again."
+STALE = "The hook has changed since you opened this form."
 CREATED = "The hook has been created. A ping is on its way to it."
 
 
@@ -50,6 +50,7 @@ def form_values(ctx: ViewContext, shown: HookFields, hook: Row | None = None) ->
         "secrets": SECRETS,
         "repositories": [] if hook else _suggested(ctx),
         "wrong": {},
+        "stale": "",
         "trial": None,
         "trials": ctx.services.trials is not None,
         "trial_event": ctx.form.get("trial_event", "ping"),
@@ -102,7 +103,7 @@ async def _check_new(
     return prepared
 
 
-def _show_new_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+def _show_new_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     values = form_values(ctx, fields.posted(ctx.form))
     return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
 
@@ -138,9 +139,14 @@ async def _check_change(services: Services, body: api.HookChange) -> api.HookCha
     return body
 
 
-def _show_change_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+def _show_change_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     hook, _, _ = changeable_hook(ctx)
     values = form_values(ctx, fields.posted(ctx.form, hook), hook)
+    if isinstance(error, Conflict):
+        # Whoever sends it again has read that it replaces another change.
+        return RenderedPage(
+            TEMPLATE, {**values, "stale": str(error), "opened": str(hook["updated_at"])}
+        )
     return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
 
 

@@ -11,7 +11,7 @@ from hub.ingest import event_envelope
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
 from hub.ui.pages.hook import PATH, changeable_hook, hook_with_example
-from hub.ui.section import ActionResult, RenderedPage, Section
+from hub.ui.section import ActionResult, Refusal, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.database import uuid7
@@ -120,11 +120,13 @@ def _prepare(ctx: ViewContext) -> dict[str, Any]:
     return payload
 
 
-def _show_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+def _show_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     hook, _, _ = changeable_hook(ctx)
     payload, event = ctx.form.get("payload", ""), ctx.form.get("event", "")
     values = _values(ctx, hook, _event(hook, event), payload, "yours")
-    return RenderedPage(TEMPLATE, {**values, "wrong": {error.field or "payload": str(error)}})
+    return RenderedPage(
+        TEMPLATE, {**values, "wrong": {getattr(error, "field", None) or "payload": str(error)}}
+    )
 
 
 @ui.act(f"{PATH}/send", prepare=_prepare, refused=_show_again)

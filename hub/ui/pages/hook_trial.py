@@ -6,10 +6,9 @@ from hub.ui.hook_form import fields, trial, validation
 from hub.ui.hook_form.trial import PlannedTrial, TrialResult
 from hub.ui.pages.hook import PATH, changeable_hook, hook_with_example
 from hub.ui.pages.hook_form import TEMPLATE, chosen_repository, form_values
-from hub.ui.section import RenderedPage, Section
+from hub.ui.section import Refusal, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.errors import Invalid
 
 ui = Section()
 
@@ -37,11 +36,11 @@ def _form(ctx: ViewContext, hook: Row | None, **more: object) -> RenderedPage:
     return RenderedPage(TEMPLATE, {**values, **more})
 
 
-def _show_new_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+def _show_new_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     return _form(ctx, None, wrong=validation.messages_of(error))
 
 
-def _show_changed_again(ctx: ViewContext, error: Invalid) -> RenderedPage:
+def _show_changed_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     return _form(ctx, changeable_hook(ctx)[0], wrong=validation.messages_of(error))
 
 

@@ -226,8 +226,13 @@ class TestChangedHook:
             assert (await posted(browser, at, at, **form))[0] == 303
             status, page = await posted(browser, at, at, **form | {"url": f"{URL}/2"})
             assert status == 409
-            assert "Reload it and make your change again." in text_of(page)
+            assert "If you save, they replace it." in text_of(page)
             assert changed(world, world.good)["url"] == URL
+            (opened,) = re.findall(r'name="opened" value="(\d+)"', page)
+            assert re.search(rf'name="url"[^>]*value="{URL}/2"', page)
+            form |= {"url": f"{URL}/2", "opened": opened}
+            assert (await posted(browser, at, at, **form))[0] == 303
+            assert changed(world, world.good)["url"] == f"{URL}/2"
 
     @pytest.mark.parametrize("url", ["postgres"], indirect=True)
     async def test_a_form_that_waits_for_another_change_changes_nothing(

@@ -1,0 +1,96 @@
+"""What somebody filled in is kept if the form cannot be accepted now."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from dashboard_client import SAME, open_dashboard, text_of
+
+from store import Store
+from store.errors import Unavailable
+from store.hooks import hooks
+
+AT = "/ui/hooks/new"
+FILLED = {
+    "repository": "octo/hello",
+    "url": "https://receiver.example/kept",
+    "content_type": "json",
+    "secret": "none",
+}
+TEXTS = {"filter": '{"a": 1}\n"<b>"', "events": ["push", "star"]}
+
+
+def fields(page: str) -> dict[str, list[str]]:
+    """The fields of the last form of a page."""
+    found: dict[str, list[str]] = {}
+    form = page.rpartition("<form")[2]
+    for name, value in re.findall(r'name="([^"]*)" value="([^"]*)"', form):
+        found.setdefault(name, []).append(html.unescape(value))
+    return found
+
+
+async def test_it_is_sent_again_after_signing_in(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        sent = FILLED | TEXTS | {"csrf": "0" * 64}
+        browser.client.cookies.clear()
+        answer = await browser.client.post(AT, data=sent, headers=SAME)
+        assert answer.status_code == 401
+        assert "You are signed out. Nothing was changed" in text_of(answer.text)
+        kept = fields(answer.text)
+        await browser.sign_in(seed.token)
+        answer = await browser.client.post(AT, data=kept, headers=SAME)
+        assert answer.status_code == 403
+        assert "This form is out of date. Nothing was changed" in text_of(answer.text)
+        kept = fields(answer.text)
+        given = {name: value for name, value in sent.items() if name != "csrf"}
+        expected = {n: v if isinstance(v, list) else [v] for n, v in given.items()}
+        assert {n: v for n, v in kept.items() if n != "csrf"} == expected
+        kept["filter"] = [""]
+        answer = await browser.client.post(AT, data=kept, headers=SAME)
+        assert answer.status_code == 303
+
+
+@pytest.mark.parametrize("headers", [{}, {"Sec-Fetch-Site": "cross-site"}])
+async def test_nothing_is_kept_of_a_form_that_may_come_from_elsewhere(
+    store: Store, seed: Any, headers: dict[str, str]
+) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        answer = await browser.client.post(AT, data=FILLED, headers=headers)
+        assert answer.status_code == 403
+        assert "example/kept" not in answer.text
+        browser.client.cookies.clear()
+        answer = await browser.client.post(AT, data=FILLED, headers=headers)
+        assert answer.headers["location"] == "/ui/sign-in?ended=1"
+
+
+async def test_it_is_sent_again_after_a_failure(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+
+        async def gone(*given: Any, **named: Any) -> None:
+            raise Unavailable("no disk")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(store, "write", gone)
+            answer = await browser.post(AT, FILLED | {"events": ["push"]}, on=AT)
+        assert answer.status_code == 503
+        assert "tocsin doctor" in answer.text
+        kept = fields(answer.text)
+        assert kept["url"] == [FILLED["url"]]
+        answer = await browser.client.post(AT, data=kept, headers=SAME)
+        assert answer.status_code == 303
+
+
+async def test_a_payload_is_kept_while_the_hook_is_off(store: Store, seed: Any) -> None:
+    hook = store.do(
+        hooks.create, seed.hello["id"], url="https://receiver.example/", events=["push"]
+    )
+    store.do(hooks.update, hook, active=False)
+    at, form = f"/ui/hooks/{hook['id']}/send", {"event": "push", "payload": '{"mark": "mine"}'}
+    async with open_dashboard(store, seed.token) as browser:
+        answer = await browser.post(at, form, on=at)
+        assert answer.status_code == 409
+        assert "The hook is off" in text_of(answer.text)
+        assert html.escape(form["payload"]).replace("&quot;", "&#34;") in answer.text
