@@ -57,7 +57,7 @@ def failed(
 
 def signed_out() -> RenderedPage:
     """Return the page for a form whose session has ended."""
-    return _page("You are signed out", 401, SIGNED_OUT, may_repeat=True)
+    return _page("Sign in again", 401, SIGNED_OUT, may_repeat=True)
 
 
 def _page(
