@@ -2,12 +2,16 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from hub.http.errors import Forbidden
 from hub.rest.request import Request
 
 FIELD, HEADER = "csrf", b"x-csrf-token"
+NO_COOKIE = (
+    "The browser sent no cookie, which every form of the dashboard needs. Allow cookies for this"
+    " site. If base_url begins with https, open the dashboard with https too. Then reload the page."
+)
 
 
 class NotFromForm(Forbidden):
@@ -23,13 +27,15 @@ def token_of(cookie: str) -> str:
     return hmac.new(cookie.encode(), b"tocsin form", hashlib.sha256).hexdigest()
 
 
-def check(request: Request, cookies: Iterable[str | None], given: str, origin: str) -> None:
+def check(request: Request, cookies: Collection[str | None], given: str, origin: str) -> None:
     """Check that a post comes from a page of the dashboard, with the token of one of the cookies.
 
     Raises Forbidden if not.
     """
     if not all(_origins(request, origin)):
         raise _forged()
+    if not any(cookies):
+        raise NotFromForm(NO_COOKIE)
     sent = (request.text(HEADER) or given).encode()
     if not any(one and hmac.compare_digest(token_of(one).encode(), sent) for one in cookies):
         raise OutOfDate(

@@ -49,10 +49,11 @@ def failed(
     status = status_of(error)
     if is_kept and isinstance(error, OutOfDate):
         return _page("Send the form again", status, OF_EARLIER, may_repeat=True)
-    title = TITLES.get(status, "Something went wrong")
     message = _message(error, status, request.request_id)
     may_repeat = is_kept and status >= 500
-    return _page(title, status, message, _remedy(error, status), may_repeat=may_repeat)
+    return _page(
+        _title(error, status), status, message, _remedy(error, status), may_repeat=may_repeat
+    )
 
 
 def signed_out() -> RenderedPage:
@@ -65,6 +66,12 @@ def _page(
 ) -> RenderedPage:
     shown = {"title": title, "message": message, "remedy": remedy, "may_repeat": may_repeat}
     return RenderedPage("failed.html", {**shown, "status": status}, status)
+
+
+def _title(error: Exception, status: int) -> str:
+    if isinstance(error, NotFromForm):
+        return "The form was not accepted"
+    return TITLES.get(status, "Something went wrong")
 
 
 def _message(error: Exception, status: int, request_id: str) -> str:

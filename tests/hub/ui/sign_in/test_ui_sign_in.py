@@ -311,6 +311,17 @@ class TestForgery:
             assert "Sign in with a token" not in text
             await browser.page("/ui")
 
+    async def test_a_browser_without_cookies_is_told_so(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store) as browser:
+            (given, *_) = re.findall(
+                r'name="csrf" value="(\w+)"', await browser.page("/ui/sign-in")
+            )
+            browser.client.cookies.clear()
+            form = {"token": seed.token, "csrf": given}
+            answer = await browser.client.post("/ui/sign-in", data=form, headers=SAME)
+            assert answer.status_code == 403
+            assert "The browser sent no cookie" in text_of(answer.text)
+
     async def test_a_forged_sign_in_is_refused(self, store: Store, seed: Any) -> None:
         async with open_dashboard(store) as browser:
             form = {"token": seed.token, "csrf": "0" * 64}
