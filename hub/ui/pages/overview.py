@@ -107,9 +107,12 @@ def _backlog(
     ctx: ViewContext, repo_ids: list[int] | None, org_ids: list[int]
 ) -> dict[str, int] | None:
     if repo_ids is not None:
-        mine = backlogs.of_owners(ctx.db, repo_ids, org_ids)
+        counted = backlogs.of_owners(ctx.db, repo_ids)
+        mine = backlogs.of_owners(ctx.db, repo_ids, org_ids) if org_ids else counted
         oldest = mine.oldest_due_at
         counts = {"due": mine.due, "late": mine.late, "later": mine.later, "held": 0}
+        # The success rate leaves out what is not among the counts of deliveries.
+        counts["missing"] = counted.late + counted.later
         age = 0 if oldest is None else ctx.now - oldest
     elif ctx.figures is None:
         return None
@@ -117,7 +120,8 @@ def _backlog(
         every = ctx.figures
         counts = {"due": every.due, "late": every.late, "later": every.later, "held": every.held}
         age = every.age
-    return {**counts, "waiting": counts["due"] + counts["later"] + counts["held"], "age": age}
+    waiting = counts["due"] + counts["later"] + counts["held"]
+    return {"missing": counts["late"] + counts["later"], **counts, "waiting": waiting, "age": age}
 
 
 def _alarm(

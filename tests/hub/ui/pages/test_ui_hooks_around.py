@@ -13,9 +13,10 @@ from ui_world import World
 
 from hub.auth import credentials
 from hub.ui.viewer import DashboardViewer
-from store import Row, Store
+from store import Connection, Row, Store
 from store.accounts import accounts, apps, tokens
 from store.apps import app_hooks
+from store.clock import HOUR
 from store.delivery import event_queries, outbox
 from store.hooks import hook_links, hooks
 from store.hooks.hook_targets import SYSTEM, organization
@@ -104,6 +105,15 @@ async def test_the_overview_counts_the_deliveries_of_the_lists(around: Around) -
             assert f"Show {many} delivery attempt" in page
 
 
+def _retry_later(db: Connection, hook_id: int) -> None:
+    db.execute(
+        "UPDATE delivery SET state = 0, due_at = :due WHERE id = (SELECT max(id) FROM delivery"
+        " WHERE hook_id = :hook)",
+        due=db.now + HOUR,
+        hook=hook_id,
+    )
+
+
 @pytest.mark.parametrize(("scopes", "own"), [(OWNING, 1), (["admin:org_hook"], 0)])
 async def test_an_owner_finds_the_deliveries_of_the_organization(
     around: Around, scopes: list[str], own: int
@@ -121,7 +131,11 @@ async def test_an_owner_finds_the_deliveries_of_the_organization(
         assert f"Show {own + 1} delivery attempt" in text_of(await browser.page("/ui/deliveries"))
         assert "example/org" in (await browser.page("/ui")).partition("Slowest endpoints")[2]
         assert (await browser.post(f"{place}/ping", on=place)).status_code == 303
-        assert "Pending 1 " in text_of(await browser.page("/ui"))
+        attempted(store, around.org, status=503)
+        store.do(_retry_later, around.org)
+        page = text_of(await browser.page("/ui"))
+        assert "Pending 1 " in page
+        assert "0 failed for good, 0 wait" in page
         last = f"/ui/deliveries/{around.attempt(around.org)}"
         async with browser.listening("/ui/deliveries/live", after="0") as heard:
             await heard.until(last)
