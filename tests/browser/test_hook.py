@@ -170,6 +170,13 @@ async def test_a_list_without_scripts(visit, server):
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
 
 
+async def test_without_scripts_no_button_is_dead(visit, server):
+    guest = await visit("ada", scripts=False)
+    page = await guest.go(f"/ui/topics/{server.world.engine}")
+    await expect(page.locator(".command").first).to_be_visible()
+    assert await page.locator("button[type=button]:visible").count() == 0
+
+
 async def test_an_ordered_hook_with_a_key_has_its_own_parts_on_a_phone(visit, server):
     options = {"ordering": "repository", "signatures": ["v1a"]}
     with server.opened() as store:
