@@ -92,6 +92,17 @@ async def test_a_filter_that_enter_ends_is_one_step_of_the_history(visit):
     await expect(page).to_have_url(re.compile("/ui/hooks$"))
 
 
+async def test_a_filter_can_be_left_with_a_click(visit):
+    page = await (await visit("ada")).go("/ui/hooks")
+    await page.get_by_label("Repository").fill("ada/engine")
+    await page.get_by_label("State").select_option("failing")
+    await expect(page.get_by_role("link", name="New hook")).to_have_attribute(
+        "href", "/ui/hooks/new?repository=ada/engine"
+    )
+    await page.get_by_role("link", name="All", exact=True).click()
+    await expect(page).to_have_url(re.compile("/ui/hooks$"))
+
+
 async def test_a_list_that_is_gone_back_to_has_its_period_in_the_user_s_zone(visit):
     guest = await visit("ada", zone=ZONE)
     page = await guest.go("/ui/hooks?since=2026-01-02T00:00")
