@@ -168,10 +168,11 @@ class Stream(Response):
         try:
             figures = await self._dashboard.figures(view.live)
             view.state, parts = await self._dashboard.services.store.read(self._step, view, figures)
-        except HubError:
+        except (HubError, Missing):
+            # The page loads again, and says what has gone.
             self._views.remove(view)
             return _event("update", {"view": view.number, "event": "ended"})
-        except (Missing, Invalid):
+        except Invalid:
             return ""
         return "".join(view.message(part) for part in parts)
 

@@ -18,8 +18,8 @@ MOST_HOOKS = 5_000
 class AttemptFilter:
     """A filter for attempts. `repo_ids` and `hook_ids` None mean everywhere.
 
-    `repo_ids` finds the attempts of the repositories' own hooks, and `org_ids` adds those of the
-    organizations' own hooks. `events_of` finds the attempts for events of these repositories, to
+    `repo_ids` finds the attempts of the repositories' own hooks. `org_ids` adds the own hooks of
+    these organizations. `events_of` finds the attempts for events of these repositories, to
     any hook.
     `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
     attempts without a response. `first` and `before` limit the ids. `times` limits the starts, and

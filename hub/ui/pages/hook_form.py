@@ -143,7 +143,7 @@ def _show_change_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     hook, _, _ = changeable_hook(ctx)
     values = form_values(ctx, fields.posted(ctx.form, hook), hook)
     if isinstance(error, Conflict):
-        # Whoever sends it again has read that it replaces another change.
+        # If it is sent again, the page has said that it replaces another change.
         return RenderedPage(
             TEMPLATE, {**values, "stale": str(error), "opened": str(hook["updated_at"])}
         )

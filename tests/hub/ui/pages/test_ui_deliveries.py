@@ -212,6 +212,15 @@ class TestLive:
             world.send(world.good, "this")
             assert "other" not in await heard.until("this")
 
+    async def test_the_view_of_a_hook_ends_with_it(self, world: World) -> None:
+        async with (
+            open_dashboard(world.store, world.seed.token) as browser,
+            browser.listening(f"/ui/hooks/{world.good['id']}/live") as heard,
+        ):
+            await heard.until("begin")
+            world.store.do(hook_removal.delete, world.good)
+            assert '"event":"ended"' in await heard.until('"event":"ended"')
+
     async def test_the_live_stream_ends_with_the_session(self, world: World) -> None:
         async with (
             open_dashboard(world.store, world.seed.token) as browser,

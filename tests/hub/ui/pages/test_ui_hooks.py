@@ -428,7 +428,7 @@ class TestLinks:
                 world.send(world.failing, "not-for-guests")
                 world.send(world.good, "for-guests")
                 text = await heard.until("for-guests")
-            assert text.count('"event":"ended"') == 2
+            assert text.count('"event":"ended"') == 3
             assert "not-for-guests" not in text
             for act in (f"{at}/ping", f"{at}/links", f"/ui/deliveries/{mine}/again"):
                 assert (await browser.post(act, on=at)).status_code == 403

@@ -1,4 +1,4 @@
-"""What somebody filled in is kept if the form cannot be accepted now."""
+"""A form that cannot be accepted now keeps its fields, and can be sent again."""
 
 import html
 import re
@@ -30,7 +30,7 @@ def fields(page: str) -> dict[str, list[str]]:
     return found
 
 
-async def test_it_is_sent_again_after_signing_in(store: Store, seed: Any) -> None:
+async def test_a_form_is_sent_again_after_a_sign_in(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         sent = FILLED | TEXTS | {"csrf": "0" * 64}
         browser.client.cookies.clear()
@@ -64,7 +64,7 @@ async def test_nothing_is_kept_of_a_form_that_may_come_from_elsewhere(
         assert answer.headers["location"] == "/ui/sign-in?ended=1"
 
 
-async def test_it_is_sent_again_after_a_failure(
+async def test_a_form_is_sent_again_after_a_failure(
     store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_dashboard(store, seed.token) as browser:

@@ -311,7 +311,9 @@ class TestForgery:
             assert "Sign in with a token" not in text
             await browser.page("/ui")
 
-    async def test_a_browser_without_cookies_is_told_so(self, store: Store, seed: Any) -> None:
+    async def test_a_browser_without_cookies_reads_the_reason(
+        self, store: Store, seed: Any
+    ) -> None:
         async with open_dashboard(store) as browser:
             (given, *_) = re.findall(
                 r'name="csrf" value="(\w+)"', await browser.page("/ui/sign-in")
