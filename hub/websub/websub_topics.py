@@ -121,12 +121,13 @@ class TopicReader:
     def _answer(self, db: Connection, request: Request, key: str) -> Response:
         repo, events = topic_access.check_visible(db, request, key)
         topic = topic_of(self._services, repo, key)
-        offered = not repo["private"] and key in PUBLIC_EVENTS | FEEDS.keys()
+        public = not repo["private"]
+        offered = public and key in PUBLIC_EVENTS | FEEDS.keys()
         hub = hub_url(self._services) if offered else None
-        answer, changed_at = _content(db, topic, hub, events)
+        answer, changed_at = _content(db, topic, hub, events, public)
         if hub is not None:
             answer.headers.append(header("Link", link(hub, topic.self_url)))
-        answer.headers.append(FRESH_PRIVATE if repo["private"] else FRESH)
+        answer.headers.append(FRESH if public else FRESH_PRIVATE)
         if answer.status == 200:
             last_modified = conditional.settled(changed_at, db.now)
             conditional.apply_conditions(answer, request.headers, last_modified)
@@ -138,12 +139,13 @@ def link(hub: str, self_url: str) -> str:
 
 
 def _content(
-    db: Connection, topic: Topic, hub: str | None, events: frozenset[str]
+    db: Connection, topic: Topic, hub: str | None, events: frozenset[str], public: bool
 ) -> tuple[Response, int | None]:
     kind = header("Content-Type", content_type(topic.key))
     if topic.key in FEEDS:
-        return Response(200, websub_feeds.feed(db, topic, hub, names=events), [kind]), None
-    row = websub_feeds.latest(db, topic.repo_id, topic.key)
+        feed = websub_feeds.feed(db, topic, hub, names=events, public=public)
+        return Response(200, feed, [kind]), None
+    row = websub_feeds.latest(db, topic.repo_id, topic.key, public=public)
     if row is None:
         # A topic can be subscribed to before its first event.
         return Response(204), None

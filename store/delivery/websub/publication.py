@@ -4,6 +4,7 @@ They publish no drafts, members' fields, secret teams and examples, and nothing 
 repositories of others.
 """
 
+import re
 from typing import Any
 
 import orjson
@@ -17,18 +18,21 @@ FIELDS = ("field_added", "field_removed")
 # Events that connect two issues, and members with the repository of the other one.
 RELATIONS = ("sub_issues", "issue_dependencies")
 RELATED = ("sub_issue_repo", "parent_issue_repo", "blocked_issue_repo", "blocking_issue_repo")
+PRIVATE = re.compile(rb'"private"\s*:\s*true')
 # Members of `changes` with the repository to which an issue moves, or from which it comes.
 MOVES = ("new_repository", "old_repository")
 
 
-def is_published(name: str, body: bytes) -> bool:
-    """Return whether every reader of the repository may see this event.
+def is_published(name: str, body: bytes, *, public: bool = True) -> bool:
+    """Return whether every reader of the repository, which may be `public`, may see this event.
 
     A draft release is visible only to users with write access, and a field of issues may be visible
     only to the members of an organization. A secret team is visible only to its members and to
     owners. Another repository that an event names may be private.
     """
-    if b'"secret"' in body and _names_secret_team(read(body)):
+    if b'"secret"' in body and _has(read(body), "privacy", "secret"):
+        return False
+    if public and _names_private(body):
         return False
     if name == "release":
         return not part(read(body), "release").get("draft")
@@ -39,13 +43,21 @@ def is_published(name: str, body: bytes) -> bool:
     return True
 
 
-def _names_secret_team(payload: dict[str, Any]) -> bool:
-    """Return whether a team anywhere in the payload is secret. Only teams have a `privacy`."""
+def _names_private(body: bytes) -> bool:
+    """Return whether a repository anywhere in the payload is private.
+
+    It can be the event's own one: the event comes before the state that follows from it.
+    """
+    return PRIVATE.search(body) is not None and _has(read(body), "private", True)
+
+
+def _has(payload: dict[str, Any], name: str, value: Any) -> bool:
+    """Return whether an object anywhere in the payload has this member with this value."""
     left: list[Any] = [payload]
     while left:
         one = left.pop()
         if isinstance(one, dict):
-            if one.get("privacy") == "secret":
+            if one.get(name) == value:
                 return True
             left += one.values()
         elif isinstance(one, list):
@@ -62,14 +74,15 @@ def _is_within(payload: dict[str, Any]) -> bool:
     )
 
 
-def is_hidden(row: Row) -> bool:
+def is_hidden(row: Row, *, public: bool) -> bool:
     """Return whether a feed leaves this event out. A `body` of None is one that is not read."""
     if row["source_id"] == EXAMPLE_SOURCE:
         return True
-    if row["name"] != "release" and row["action"] not in FIELDS:
-        return False
-    # The body is needed to decide. Without it, the event might be hidden.
-    return row["body"] is None or not is_published(row["name"], body_codec.decompress(row["body"]))
+    body = None if row["body"] is None else body_codec.decompress(row["body"])
+    if row["name"] == "release" or row["action"] in FIELDS:
+        # The body is needed to decide. Without it, the event might be hidden.
+        return body is None or not is_published(row["name"], body, public=public)
+    return public and body is not None and _names_private(body)
 
 
 def read(body: bytes) -> dict[str, Any]:

@@ -48,10 +48,10 @@ class FeedEntry:
     author: str | None
 
 
-def latest(db: Connection, repo_id: int, name: str) -> Row | None:
+def latest(db: Connection, repo_id: int, name: str, *, public: bool = True) -> Row | None:
     """Return the latest published event of this name with its `body`; None without one.
 
-    Examples do not count.
+    Examples do not count. `public` is whether the repository is.
     """
     ids = db.tuples(
         "SELECT id FROM event WHERE repo_id = :repo_id AND name = :name"
@@ -60,18 +60,18 @@ def latest(db: Connection, repo_id: int, name: str) -> Row | None:
         name=name,
     )
     # Bodies may be large, and the first one is nearly always published. So no other is read.
-    found = (_published(db, event_id, name) for (event_id,) in ids)
+    found = (_published(db, event_id, name, public) for (event_id,) in ids)
     return next((row for row in found if row is not None), None)
 
 
-def _published(db: Connection, event_id: int, name: str) -> Row | None:
+def _published(db: Connection, event_id: int, name: str, public: bool) -> Row | None:
     row = db.one(
         "SELECT id, received_at, body FROM event WHERE id = :id AND body IS NOT NULL", id=event_id
     )
     if row is None:
         return None
     body = body_codec.decompress(row["body"])
-    return {**row, "body": body} if is_published(name, body) else None
+    return {**row, "body": body} if is_published(name, body, public=public) else None
 
 
 def feed(
@@ -81,15 +81,17 @@ def feed(
     until: int = LATEST,
     *,
     names: frozenset[str] = PUBLIC_EVENTS,
+    public: bool = True,
 ) -> bytes:
     """Return the feed as it was after the event `until`, with the events of these names.
 
-    `hub` is the hub's URL, or None. Hidden events are left out.
+    `hub` is the hub's URL, or None. Hidden events are left out. `public` is whether the repository
+    is.
     """
     rows: list[Row] = []
     for _ in range(READS):
         newer = _up_to(db, topic, until, names)
-        rows += [row for row in newer if not is_hidden(row)]
+        rows += [row for row in newer if not is_hidden(row, public=public)]
         if len(newer) < MANY or len(rows) >= MANY:
             break
         until = newer[-1]["id"] - 1

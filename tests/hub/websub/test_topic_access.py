@@ -142,6 +142,39 @@ async def test_a_topic_names_its_own_repository_and_public_ones(
     assert (await hub.get("/octo/hello/events/sub_issues")).content == body
 
 
+OWN = {"full_name": "octo/hello"}
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("push", {"repository": OWN | {"private": True}}),
+        ("fork", {"repository": OWN, "forkee": ATTIC}),
+        ("pull_request", {"repository": OWN, "pull_request": {"head": {"repo": ATTIC}}}),
+    ],
+)
+async def test_a_public_topic_names_no_private_repository(
+    hub: httpx.AsyncClient, store: Store, seed: Any, name: str, members: dict[str, Any]
+) -> None:
+    """A private payload can come before the state makes its repository private."""
+    private = orjson.dumps(members)
+    public = private.replace(b"true", b"false")
+
+    def prepare(db: Connection) -> None:
+        for repo in (seed.hello, seed.vault):
+            accept(db, repo, name, public, "one")
+            accept(db, repo, name, private, "two")
+
+    store.do(prepare)
+    assert (await hub.get(f"/octo/hello/events/{name}")).content == public
+    items = (await hub.get("/octo/hello/events.json")).json()["items"]
+    assert [item["content_text"] for item in items] == [f"{name} one"]
+    headers = bearer(seed.token)
+    assert (await hub.get(f"/octo/vault/events/{name}", headers=headers)).content == private
+    whole = (await hub.get("/octo/vault/events.json", headers=headers)).json()
+    assert len(whole["items"]) == 2
+
+
 ASKED = {"slug": "core", "privacy": "secret"}
 
 

@@ -454,6 +454,17 @@ async def test_private_issue_fields_are_not_distributed(place: Site, subscriber:
     assert len(feed.json()["items"]) == 1
 
 
+async def test_a_payload_that_says_private_is_not_distributed(
+    place: Site, subscriber: Peer
+) -> None:
+    await place.subscribe(f"{subscriber.url}/1", topic=place.topic("engine/events/push"))
+    public = b'{"ref":"refs/heads/main","repository":{"private":false}}'
+    for body in (public.replace(b"false", b"true"), public):
+        await place.push(body, "engine/events/push")
+    await until(lambda: sorted(place.states()) == ["dead", "delivered"])
+    assert [one.body for one in subscriber.contents] == [public]
+
+
 async def test_released_requests_are_due_for_the_next_worker(place: Site, subscriber: Peer) -> None:
     await place.worker.websub.stop()
     await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
