@@ -17,6 +17,7 @@ from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
 from store.repositories import repositories, repository_details, repository_names
 
+REPORTED: payload_reader.Readers = {"reported_at": ("updated_at", payload_reader.timestamp)}
 HAPPENED: payload_reader.Readers = {
     "stars": ("stargazers_count", payload_reader.number),
     "forks": ("forks_count", payload_reader.number),
@@ -24,7 +25,7 @@ HAPPENED: payload_reader.Readers = {
     "language": payload_reader.nullable(payload_reader.text(100)),
     "pushed_at": payload_reader.nullable(payload_reader.timestamp),
     "updated_at": payload_reader.timestamp,
-    "reported_at": ("updated_at", payload_reader.timestamp),
+    **REPORTED,
 }
 MOST_TOPICS = 100
 
@@ -72,7 +73,7 @@ def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
         known = known or _make(db, payload["repository"], reported.owner, reported.name)
     if known is None or reported is None or not is_trusted(event):
         return known
-    return _renamed(db, known, reported)
+    return _renamed(db, known, reported, payload["repository"])
 
 
 def _may_describe(db: Connection, event: Row, owner: str) -> bool:
@@ -84,14 +85,23 @@ def _may_describe(db: Connection, event: Row, owner: str) -> bool:
     return account is not None and account["id"] == source["owner_id"]
 
 
-def _renamed(db: Connection, repo: Row, reported: repository_names.ReportedRepository) -> Row:
+def _renamed(
+    db: Connection, repo: Row, reported: repository_names.ReportedRepository, given: dict[str, Any]
+) -> Row:
     """Return the repository. It gets the name in the payload if that is newer."""
-    if not repository_names.is_renamed(db, repo, reported):
+    if not repository_names.is_renamed(db, repo, reported, reported_at(db, given)):
         return repo
     try:
         return repositories.rename(db, repo, reported.name)
     except (Invalid, Conflict):
         return repo
+
+
+def reported_at(db: Connection, given: dict[str, Any]) -> int | None:
+    """Return the platform's time of a repository in a payload. Return None for a wrong one."""
+    read = payload_reader.read_fields(given, REPORTED)
+    found: int | None = upsert.believed(db, read, upsert.REPORTED).get(upsert.REPORTED)
+    return found
 
 
 def _make(db: Connection, given: dict[str, Any], owner: str, name: str) -> Row | None:

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from store.database import payload_reader, upsert
+from store.database import payload_reader
 from store.database.connection import Connection, Row
-from store.projection.repository_projection import is_trusted
+from store.projection import repository_projection
 from store.repositories import stars
-
-REPORTED: payload_reader.Readers = {"reported_at": ("updated_at", payload_reader.timestamp)}
 
 
 def starred(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
@@ -24,7 +22,6 @@ def _reported_at(db: Connection, payload: dict[str, Any], event: Row) -> int | N
 
     An unsigned time may be invented.
     """
-    reported = payload_reader.read_part(payload, "repository")
-    fields = upsert.believed(db, payload_reader.read_fields(reported, REPORTED), upsert.REPORTED)
-    found: int | None = fields.get(upsert.REPORTED) if is_trusted(event) else None
-    return found
+    if not repository_projection.is_trusted(event):
+        return None
+    return repository_projection.reported_at(db, payload_reader.read_part(payload, "repository"))

@@ -109,22 +109,29 @@ def _is_same(row: Row, reported: ReportedRepository) -> bool:
     )
 
 
-def is_renamed(db: Connection, repo: Row, reported: ReportedRepository) -> bool:
-    """Return whether a payload has a newer name of the repository than the state.
+def is_renamed(
+    db: Connection, repo: Row, reported: ReportedRepository, reported_at: int | None
+) -> bool:
+    """Return whether a payload, with its time or None, has a newer name of the repository.
 
-    An event about the renaming may be lost. Then the id and the time of creation prove it, unless
-    the repository had one of the names before: a late event must not bring back a former name.
+    An event about the renaming may be lost, or come again. So the later time decides. Without one,
+    the id and the time of creation prove a name, unless the repository had it before: a late event
+    must not bring back a former name.
     """
     if reported.owner.lower() != repo["owner"].lower() or reported.name == repo["name"]:
         return False
     row = db.one(
-        "SELECT name_key, foreign_id, created_at FROM repository WHERE id = :id", id=repo["id"]
+        "SELECT name_key, foreign_id, created_at, reported_at FROM repository WHERE id = :id",
+        id=repo["id"],
     )
     if row is None or not _is_same(row, reported):
         return False
-    if reported.former_name == row["name_key"]:
-        return True
+    at = reported_at or row["reported_at"] or 0
+    kept = row["reported_at"] or at
+    if at < kept or reported.former_name == row["name_key"]:
+        return at >= kept
+    if reported.created_at != row["created_at"]:
+        return False
     former = db.column("SELECT name_key FROM repository_name WHERE repo_id = :id", id=repo["id"])
     known = {row["name_key"], *former}
-    named = {reported.name.lower(), reported.former_name}
-    return reported.created_at == row["created_at"] and known.isdisjoint(named)
+    return at > kept or known.isdisjoint({reported.name.lower(), reported.former_name})
