@@ -226,8 +226,10 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
     elif event["action"] == "closed" and event["sender_id"] is not None:
         fields = payload_reader.read_fields(reported, FIELDS)
         own = own_changes.after(db, issue, fields, event)
-        outdated = upsert.is_outdated(issue, fields) or own.has("state")
-        if outdated or issue["state"] == "open":
+        # A late event may still say who did what a later payload has shown.
+        same = fields.get("closed_at", 0) == issue["closed_at"]
+        outdated = upsert.is_outdated(issue, fields) and not same
+        if outdated or own.has("state") or issue["state"] == "open":
             return
         # The event describes the same change as the issue, so the issue's time stays.
         closing = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}

@@ -7,11 +7,14 @@ from store.database.connection import Connection, Row
 from store.issues import commit_comments, issue_comments, issue_events, issue_references, pulls
 from store.issues.issue_events import IssueEventData
 from store.projection.issue_event_projection import IssuePayload, subject
+from store.repositories import deletions
 
 # The action of an event, and the state of a review after it.
 DISMISSED = "dismissed"
 # The kind of issue event of a dismissal, and its member.
 ENDED, REVIEW = "review_dismissed", "dismissed_review"
+# The kind of the deletion of a comment's pin.
+PIN = "pin"
 # Kind of comment to its kind of issue event.
 STANDS = {"comment": "commented", "review": "reviewed", "line": "line-commented"}
 
@@ -20,8 +23,18 @@ def commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) ->
     """Project an `issue_comment` event."""
     said = _said(db, repo, payload, event, "issue", "comment", "comment")
     if said is not None and event["action"] in ("pinned", "unpinned"):
-        at = event["received_at"] if event["action"] == "pinned" else None
-        issue_comments.pin(db, said, event["sender_id"], at)
+        _pinned(db, said, event)
+
+
+def _pinned(db: Connection, comment: Row, event: Row) -> None:
+    """Pin or unpin a comment. A late event does not undo a later one."""
+    key, at = (comment["repo_id"], PIN, comment["number"]), event["as_of"]
+    if at < max(deletions.find(db, *key) or 0, comment["pinned_at"] or 0):
+        return
+    pinned = event["action"] == "pinned"
+    issue_comments.pin(db, comment, event["sender_id"], at if pinned else None)
+    if not pinned:
+        deletions.put(db, *key, at)
 
 
 def line_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:

@@ -9,6 +9,7 @@ from store_world import World
 
 from store import Row
 from store.accounts import accounts
+from store.clock import iso
 from store.database.external_ids import ABOVE
 from store.issues import (
     comment_changes,
@@ -162,6 +163,22 @@ def test_the_last_pinned_comment_is_pinned(platform: Platform) -> None:
     for number in (1, 2):
         platform.report("issue_comment", "unpinned", issue=issue(), comment=comment(id=number))
     assert store.look(issue_comments.pinned, [issue_id]) == {}
+
+
+@pytest.mark.parametrize("late", ["pinned", "unpinned"])
+def test_a_late_pin_changes_nothing(platform: Platform, late: str) -> None:
+    def report(action: str, seconds: int) -> None:
+        at = {"updated_at": iso(later(seconds))}
+        platform.report("issue_comment", action, issue=issue(**at), comment=comment(id=1, **at))
+
+    first, last = ("pinned", "unpinned") if late == "pinned" else ("unpinned", "pinned")
+    for action, seconds in (("created", 0), (first, 1), (last, 2), (first, 1)):
+        report(action, seconds)
+    found = platform.world.store.look(issue_comments.pinned, [platform.issue()["id"]])
+    assert len(found) == (last == "pinned")
+    report(first, 3)
+    found = platform.world.store.look(issue_comments.pinned, [platform.issue()["id"]])
+    assert len(found) == (first == "pinned")
 
 
 def test_a_review_and_its_end(platform: Platform) -> None:

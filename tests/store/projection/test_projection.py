@@ -299,6 +299,20 @@ def test_a_reopened_issue_has_no_closer(platform: Platform) -> None:
     assert platform.issue()["closed_by_id"] is None
 
 
+def test_a_late_closing_names_the_closer(
+    platform: Platform,
+) -> None:
+    closed = {"state": "closed", "closed_at": WHEN}
+    platform.report("issues", "labeled", issue=issue(**closed, updated_at=iso(later(2))))
+    platform.report("issues", "closed", issue=issue(**closed))
+    assert platform.issue()["closed_by_id"] is not None
+    again = {"state": "closed", "closed_at": iso(later(5)), "updated_at": iso(later(5))}
+    platform.report("issues", "reopened", issue=issue(updated_at=iso(later(4))))
+    platform.report("issues", "labeled", issue=issue(**again))
+    platform.report("issues", "closed", issue=issue(**closed))
+    assert platform.issue()["closed_by_id"] is None, "it is about an earlier closing"
+
+
 def test_an_issue_that_is_open_again_when_its_closing_is_sent_has_no_closer(
     platform: Platform,
 ) -> None:
@@ -737,6 +751,22 @@ def test_late_events_bring_back_no_former_name(signed: Platform, repo_id: int) -
     assert named(signed, "ada/engine") is None
     renaming(signed, "turbine", "engine")
     assert name_now(signed) == "engine", "an event may bring it back"
+
+
+def test_a_renaming_that_comes_again_after_the_next_ones_changes_nothing(
+    signed: Platform,
+) -> None:
+    """A platform sends an event again when somebody asks for that, perhaps days later."""
+    at = [iso(later(100_000 + number)) for number in range(4)]
+    signed.report("push", repository=REPORTED)
+    renaming(signed, "engine", "motor", updated_at=at[0])
+    renaming(signed, "motor", "engine", updated_at=at[2])
+    renaming(signed, "engine", "motor", updated_at=at[0])
+    assert name_now(signed) == "engine"
+    signed.report("push", repository=REPORTED | {"full_name": "ada/motor", "updated_at": at[1]})
+    assert name_now(signed) == "engine"
+    signed.report("push", repository=REPORTED | {"full_name": "ada/motor", "updated_at": at[3]})
+    assert name_now(signed) == "motor", "the event of the last renaming is lost"
 
 
 @pytest.mark.parametrize(
