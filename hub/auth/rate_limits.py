@@ -16,6 +16,8 @@ READ, WRITE = 1, 5
 CORE = "core"
 """The category whose status requests without a category report."""
 POINTS, CONTENT, CONTENT_HOURLY, BAD_TOKENS = "points", "content", "content/hour", "bad tokens"
+ACTIONS, ACTIONS_PER_MINUTE = "actions", 180
+"""Actions in the dashboard: as many as the API accepts writes by default."""
 
 
 class RateLimits:
@@ -95,14 +97,23 @@ class RateLimits:
 
     def record_bad_token(self, db: Connection, subject: RateSubject) -> bool:
         """Count a wrong token. Return whether the limit was reached already."""
+        return self._record(db, subject, BAD_TOKENS, self._bad_tokens) is not None
+
+    def record_action(self, db: Connection, subject: RateSubject) -> None:
+        """Count an action in the dashboard. Raises TooFast beyond the limit."""
+        end = self._record(db, subject, ACTIONS, Quota(ACTIONS_PER_MINUTE, MINUTE))
+        if end is not None:
+            raise TooFast(end - db.now // SECOND, [])
+
+    def _record(self, db: Connection, subject: RateSubject, what: str, quota: Quota) -> int | None:
+        """Count one. If the limit was reached already, return the end of the window in seconds."""
         counts = self.counters.of(db, subject.key)
-        quota = self._bad_tokens
         with self.counters.lock:
-            count = self._count(counts, subject, BAD_TOKENS, quota, db.now // SECOND)
+            count = self._count(counts, subject, what, quota, db.now // SECOND)
             if count.used >= quota.limit:
-                return True
+                return count.end
             self.counters.take(count, 1)
-        return False
+        return None
 
     def refund(self, charge: RateCharge) -> None:
         """Give back the charge for the request's category. Its points stay charged."""

@@ -214,6 +214,7 @@ class Dashboard:
         ctx = self.context(db, visit, act.who, form=form, prepared=prepared)
         actor = visit.actor()
         result = act.act(ctx)
+        visit.count_action(db)
         fields = result.fields if isinstance(result, ActionResult) else ()
         auditing.record(
             db, self.services, visit.request, act.name, actor, 200, ids=result.ids, fields=fields

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from hub.admin.administrators import AdminAuth, operates
 from hub.auth.credentials import caller_of
+from hub.auth.quotas import RateSubject
 from hub.http.errors import Forbidden
 from hub.http.forms import Form
 from hub.http.response import Header
@@ -156,6 +157,20 @@ class SessionRequest:
         """Return the origin of a session that begins with this request."""
         address = self.services.clients.address(self.request.scope)
         return sessions.SignInOrigin(method, address, self.request.text(b"user-agent"))
+
+    def count_action(self, db: Connection) -> None:
+        """Count an action of the viewer. Raises TooFast beyond the limit.
+
+        Each is in the audit log, and nobody who may do little must fill the disk with that.
+        """
+        limits, viewer = self.services.limits, self.viewer
+        caller = None if viewer is None else viewer.caller
+        if limits is None or (viewer is not None and viewer.operator and caller is None):
+            return
+        subject = RateSubject("address", self.services.clients.address(self.request.scope))
+        if caller is not None:
+            subject = RateSubject("user", str(caller.account_id))
+        limits.record_action(db, subject)
 
     def actor(self) -> Actor:
         address = self.services.clients.origin(self.request.scope)

@@ -30,6 +30,8 @@ TIMES_NOTED = 10
 # The length of the id that lists show: the beginning of the digest.
 SHOWN = 16
 MOST_BROWSER = 200
+MOST = 100
+"""The limit of sessions of a token or a link. Beyond it, the one that was unused longest ends."""
 # SQL for the owner of a session: a user, or everybody with the administrators' token.
 OF_USER = "token_id IN (SELECT t.id FROM token t WHERE t.account_id = :owner)"
 OF_ADMINISTRATORS = "operator = :owner"
@@ -62,6 +64,9 @@ def begin(
 
     The session ends after seven days, or earlier at `until` (microseconds).
     """
+    for column, credential in (("token_id", token_id), ("link_id", link_id)):
+        if credential is not None:
+            _make_room(db, column, credential)
     value = secrets.token_urlsafe(32)
     longest = db.now + LONGEST
     db.execute(
@@ -79,6 +84,15 @@ def begin(
         expires_at=longest if until is None else min(until, longest),
     )
     return value
+
+
+def _make_room(db: Connection, column: str, credential: int) -> None:
+    db.execute(
+        f"DELETE FROM ui_session WHERE {column} = :credential AND id NOT IN (SELECT s.id"
+        f" FROM ui_session s WHERE s.{column} = :credential ORDER BY s.seen_at DESC, s.id"
+        f" LIMIT {MOST - 1})",
+        credential=credential,
+    )
 
 
 def begin_openid(db: Connection, account_id: int, origin: SignInOrigin) -> str:

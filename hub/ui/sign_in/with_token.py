@@ -97,6 +97,7 @@ class SignIn:
             if row is None:
                 raise Unauthenticated(UNKNOWN)
             visit.viewer = DashboardViewer(caller_of(row))
+            visit.count_action(db)
             origin = visit.sign_in_origin("token")
             until = row["expires_at"]
             cookie = sessions.begin(db, token_id=row["id"], until=until, origin=origin)

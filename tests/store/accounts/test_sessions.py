@@ -25,6 +25,22 @@ def test_a_session_ends_by_itself(world: World) -> None:
     assert world.store.look(sessions.find, cookie, HOUR) is None
 
 
+def test_the_sessions_of_a_token_and_of_a_link_are_bounded(world: World) -> None:
+    _, row = world.store.do(tokens.create, world.user["id"])
+    _, link = world.store.do(hook_links.create, world.hook()["id"], "", "amy", DAY)
+    for credential in ({"token_id": row["id"]}, {"link_id": link["id"]}):
+        first = world.store.do(sessions.begin, **credential)
+        second = world.store.do(sessions.begin, **credential)
+        world.clock.advance(seconds=1)
+        world.store.do(sessions.touch, first)
+        for _ in range(sessions.MOST - 1):
+            last = world.store.do(sessions.begin, **credential)
+        found = [world.store.look(sessions.find, one, HOUR) for one in (first, second, last)]
+        assert [one is not None for one in found] == [True, False, True]
+    total = world.store.look(lambda db: db.value("SELECT count(*) FROM ui_session"))
+    assert total == 2 * sessions.MOST
+
+
 def test_a_session_of_a_fast_clock_ends_when_the_clock_is_put_back(world: World) -> None:
     """Otherwise it would last until then, however long it is not used."""
     world.clock.advance(365 * 86_400)

@@ -12,6 +12,7 @@ from required import required
 from transactions import transaction
 from ui_world import SECRET, World, hook
 
+from hub.auth import rate_limits
 from store.accounts import tokens
 from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
@@ -394,6 +395,20 @@ class TestLinks:
         value = place.partition("link=")[2]
         answer = await browser.post("/ui/shared", {"link": value}, on=place)
         assert answer.status_code == 303
+
+    async def test_a_link_is_followed_so_many_times_in_a_minute(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(rate_limits, "ACTIONS_PER_MINUTE", 2)
+        async with open_dashboard(world.store) as browser:
+            await browser.enter(world.seed.token)
+            place = await self.link(browser, world)
+            await self.follow(browser, place)
+            await self.follow(browser, place)
+            browser.client.cookies.clear()
+            value = place.partition("link=")[2]
+            again = await browser.post("/ui/shared", {"link": value}, on=place)
+        assert again.status_code == 403
 
     async def test_a_link_lasts_no_other_time(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"

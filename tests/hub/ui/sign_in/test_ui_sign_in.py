@@ -10,6 +10,7 @@ from dashboard_client import SAME, open_dashboard, text_of
 from engines import embedded
 from transactions import transaction
 
+from hub.auth import rate_limits
 from hub.ui import cookies
 from hub.ui.headers import POLICY
 from store import Connection, Store
@@ -73,6 +74,24 @@ async def test_one_is_led_nowhere_else(store: Store, seed: Any, wanted: str) -> 
         form = {"token": seed.token, "next": wanted}
         answer = await browser.post("/ui/sign-in", form, on="/ui/sign-in")
     assert answer.headers["location"] == "/ui"
+
+
+@embedded("other tests here check stored sessions on every engine")
+async def test_one_user_acts_so_many_times_in_a_minute(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each action is in the audit log. A token of few rights must not fill the disk."""
+    monkeypatch.setattr(rate_limits, "ACTIONS_PER_MINUTE", 2)
+    form = {"page": "/ui/hooks", "query": "", "name": "Mine"}
+    async with open_dashboard(store) as browser:
+        statuses = [
+            (await browser.enter(seed.reader_token)).status_code,
+            (await browser.post("/ui/views", form)).status_code,
+            (await browser.post("/ui/views", form)).status_code,
+            (await browser.enter(seed.reader_token)).status_code,
+            (await browser.enter(seed.token)).status_code,
+        ]
+    assert statuses == [303, 303, 403, 403, 303]
 
 
 @embedded("other tests here check stored sessions on every engine")
