@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from store.clock import HOUR, SECOND
 from store.database.backoff import backoff_delay
-from store.database.connection import Connection, Row
+from store.database.connection import Connection, Row, json_array
 from store.errors import Missing
 
 JOBS_WAKEUP = -(1 << 62)
@@ -92,6 +92,16 @@ def save_schedules(db: Connection, plans: Iterable[JobSchedule]) -> None:
             due_at=each.due_at,
             hold=CLAIM_TIMEOUT,
         )
+
+
+def forget_others(db: Connection, names: Iterable[str]) -> None:
+    """Delete every job that is not among these, unless a worker has claimed it."""
+    db.execute(
+        f"DELETE FROM job WHERE {FREE} AND name NOT IN"
+        f" (SELECT name FROM {db.each('names', name='text')} AS w)",
+        names=json_array(names),
+        hold=CLAIM_TIMEOUT,
+    )
 
 
 def is_claimed(row: Row, now: int) -> bool:

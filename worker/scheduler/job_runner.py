@@ -108,6 +108,7 @@ class JobRunner:
         self._again = False
         self._at_work = False
         self._cleared = False
+        self._others_forgotten = False
 
     @property
     def next_runs(self) -> dict[str, datetime]:
@@ -129,6 +130,7 @@ class JobRunner:
         Jobs that are running finish by the old one.
         """
         self._table = table
+        self._others_forgotten = False
         self.wake()
 
     @property
@@ -152,6 +154,7 @@ class JobRunner:
             while self._again:
                 self._again = False
                 await self._release_abandoned()
+                await self._forget_others()
                 await self._start_due()
         except StoreError as error:
             # The next poll, in a few seconds, tries again.
@@ -164,6 +167,15 @@ class JobRunner:
         if not self._cleared and self._store.engine.single_worker:
             await self._store.write(jobs.release_all)
         self._cleared = True
+
+    async def _forget_others(self) -> None:
+        """Delete the jobs that this table does not have: nothing would end their failures.
+
+        This happens once for each table. A worker with another table schedules its jobs again.
+        """
+        if not self._others_forgotten:
+            await self._store.write(jobs.forget_others, [job.name for job in self._table])
+        self._others_forgotten = True
 
     async def _start_due(self) -> None:
         """Start everything that is due.

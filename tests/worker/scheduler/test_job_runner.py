@@ -391,3 +391,33 @@ async def lateness(store: Store) -> float:
     finally:
         await timetable.stop()
     return late[0]
+
+
+async def test_a_job_of_no_table_is_forgotten(place: Place) -> None:
+    """Its failures would be reported for ever, and it would seem to run if somebody asks."""
+
+    async def fails() -> None:
+        raise OSError
+
+    place.job("imports", IntervalTrigger(60))
+    place.job("prunes", IntervalTrigger(60))
+    place.scripts["imports"] = fails
+    runner = place.start()
+    await place.quiet()
+    assert place.row("imports")["failures"] == 1
+    runner.change(place.table[1:])
+    await place.quiet()
+    assert [row["name"] for row in place.store.look(jobs.every)] == ["prunes"]
+    runner.change(place.table)
+    await place.quiet()
+    assert place.runs.count("imports") == 2
+
+
+async def test_a_job_that_a_worker_runs_is_not_forgotten(place: Place) -> None:
+    place.store.do(save_records, [place.job("imports", IntervalTrigger(60))])
+    claimed = place.store.do(jobs.claim, "imports", "one")
+    place.store.do(jobs.forget_others, ["prunes"])
+    assert place.row("imports")["holder"] == "one"
+    place.store.do(jobs.complete, claimed, None)
+    place.store.do(jobs.forget_others, ["prunes"])
+    assert place.store.look(jobs.get, "imports") is None
