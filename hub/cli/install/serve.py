@@ -28,6 +28,7 @@ from hub.cli.service.configuration import (
 )
 from hub.cli.service.daemon import Daemon
 from hub.cli.service.daemon_record import recorded
+from hub.cli.service.exit_timer import exit_soon
 from hub.cli.service.notify import Notifier, inherited_sockets
 from hub.cli.service.reload import reload_on_hangup
 from hub.cli.service.watchdog_ping import ping_watchdog
@@ -81,6 +82,7 @@ def serve(only: str | None, config: Path | None, store_url: str | None, **given:
     store = options.opened(settings, create=True)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_serve(Daemon(store, settings, read, notifier), only))
+        exit_soon()
 
 
 async def _serve(daemon: Daemon, only: str | None) -> None:

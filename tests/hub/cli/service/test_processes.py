@@ -13,6 +13,22 @@ from waiting import PATIENCE
 
 from store import Store
 
+# A daemon with a thread that never ends, as a look-up of a name may not before the system gives up.
+HANGS = """
+import asyncio, threading
+from hub.cli import main
+from hub.cli.install import serve
+
+announce = serve._announce
+
+def hang(daemon):
+    asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
+    announce(daemon)
+
+serve._announce = hang
+main(["serve", "--port", "0"], prog_name="tocsin")
+"""
+
 
 def test_serve_answers_and_ends_on_a_signal(start, directory):
     daemon = start("serve", "--port", "0")
@@ -38,6 +54,17 @@ def test_the_daemon_works_if_its_output_cannot_be_written(directory):
         daemon.terminate()
         assert "ending" in daemon.communicate(timeout=PATIENCE)[1]
     assert daemon.returncode == 0
+
+
+def test_a_thread_that_hangs_does_not_delay_the_end(directory):
+    command = [sys.executable, "-c", HANGS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as daemon:
+        try:
+            assert "at work" in daemon.stdout.readline()
+            daemon.terminate()
+            assert daemon.wait(PATIENCE) == 0
+        finally:
+            daemon.kill()
 
 
 def test_hub_and_worker_run_as_two_processes(start, store: Store):
