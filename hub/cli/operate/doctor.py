@@ -184,6 +184,8 @@ def _store(store: Store, settings: Settings, database: Path | None) -> Iterator[
         yield from examine("key", lambda: data.check_key(store, path))
     yield from examine("clock", lambda: data.check_history(store))
     yield from examine("deliveries", lambda: data.check_work(store, settings, database))
+    yield from examine("jobs", lambda: data.check_jobs(store))
+    yield from examine("mail", lambda: data.check_mails(store))
     yield from examine("state", lambda: data.check_state(store, settings))
     yield from examine("hooks", lambda: data.check_pauses(store))
     yield from examine("filters", lambda: data.check_filters(store))

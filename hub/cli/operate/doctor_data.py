@@ -16,6 +16,8 @@ from store.database.sqlite import open_files
 from store.delivery import filtering
 from store.hook_state import hook_list
 from store.hook_state.hook_list import HookFilter
+from store.jobs import jobs
+from store.mail import outbox
 from store.monitoring import diagnosis, stats
 
 # Seconds for checking the database file, unless the check is thorough.
@@ -23,6 +25,8 @@ PATIENCE = 30.0
 OLD_BACKUP = 7 * DAY
 # The age from which a pause may have been forgotten, and the number of pauses that are examined.
 LONG_PAUSE, MOST_PAUSES = 3 * DAY, 20
+# The failures in a row that are not by chance. The alert rule TocsinJobFails has the same number.
+MANY_FAILURES = 3
 # A clock that was set back by less than this does no harm.
 AHEAD = 60 * SECOND
 
@@ -121,6 +125,29 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
             f"no sign of life from {', '.join(silent[:5])} for more than"
             f" {stats.SILENT // SECOND} s; other workers take over their deliveries",
             "start them, if they should be running",
+        )
+
+
+def check_jobs(store: Store) -> Iterator[Finding]:
+    """Check that no scheduled job fails again and again."""
+    for row in store.look(jobs.every):
+        if row["failures"] >= MANY_FAILURES:
+            name, reason = row["name"], row["error"] or "it runs again just now"
+            yield warning(
+                "jobs",
+                f"{name} has failed {row['failures']} times in a row: {reason}",
+                f"see the worker's log; `tocsin job run {name}` tries it at once",
+            )
+
+
+def check_mails(store: Store) -> Iterator[Finding]:
+    """Check that the SMTP server took the mails of the last day."""
+    unsent = store.look(outbox.count_unsent, store.clock.now() - DAY)
+    if unsent:
+        yield warning(
+            "mail",
+            f"{unsent} mails have failed within a day, or wait after an attempt that failed",
+            "`tocsin alert mails` shows why, and `tocsin alert test-mail` tries the SMTP server",
         )
 
 

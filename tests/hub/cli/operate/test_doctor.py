@@ -30,6 +30,9 @@ from store.clock import HOUR
 from store.crypto import key_file
 from store.delivery import leases
 from store.hooks import hooks
+from store.jobs import jobs
+from store.jobs.jobs import JobSchedule
+from store.mail import outbox
 from worker.http.callback_guard import make_guard
 
 Examine = Callable[..., dict[str, list[dict[str, str]]]]
@@ -462,6 +465,34 @@ def test_a_worker_that_lags_is_found(examine, well, url):
         lease = leases.acquire(db, "tower:1", 3_600_000_000)
         leases.renew(db, lease, 3_600_000_000, 9_000_000_000)
     assert "9000 s behind" in worst(examine(code=2)["deliveries"])["said"]
+
+
+def test_a_job_that_fails_again_and_again_is_found(examine, well):
+    well.do(jobs.save_schedules, [JobSchedule("prune", "daily", 0), JobSchedule("mail", "now", 0)])
+    for failed in range(1, 4):
+        assert "jobs" not in examine()
+        row = well.do(jobs.claim, "prune", "tower:1")
+        well.do(jobs.fail, row, "OSError: see the log")
+        well.do(lambda db: db.execute("UPDATE job SET rests_until = 0"))
+        assert well.look(jobs.get, "prune")["failures"] == failed
+    (finding,) = examine(code=1)["jobs"]
+    assert finding["said"] == "prune has failed 3 times in a row: OSError: see the log"
+    assert "`tocsin job run prune`" in finding["remedy"]
+    well.do(jobs.claim, "prune", "tower:1")
+    assert "it runs again just now" in examine(code=1)["jobs"][0]["said"]
+
+
+def test_mails_that_were_not_sent_are_found(examine, well):
+    refused, delayed = (
+        well.do(outbox.add, outbox.ALERTS, f"{name}@tower.example") for name in ("ada", "bob")
+    )
+    assert "mail" not in examine()
+    well.do(outbox.record_failed, refused, "550 no such user")
+    well.do(outbox.record_error, well.look(outbox.get, delayed), "no answer")
+    (finding,) = examine(code=1)["mail"]
+    assert finding["said"].startswith("2 mails have failed within a day, or wait")
+    well.do(lambda db: db.execute("UPDATE mail SET due_at = NULL, ended_at = 0"))
+    assert "mail" not in examine()
 
 
 def test_events_that_do_not_become_state_are_found(examine, well, monkeypatch):
