@@ -67,6 +67,10 @@ class HubMetrics(MetricSet):
             ],
         )
         self.connections = GaugeMetric("tocsin_connections", "Open client connections")
+        self.certificate_ends = GaugeMetric(
+            "tocsin_certificate_ends_timestamp_seconds",
+            "When the certificate ends that the hub serves HTTPS with; absent without HTTPS",
+        )
         self.dropped = CounterMetric(
             "tocsin_connections_dropped_total",
             "Connections refused at the total limit (full) or one address's (address), closed for"

@@ -17,6 +17,7 @@ from hub.cli.service.configuration import Settings
 from hub.cli.service.swappable_app import SwappableApp
 from hub.cli.service.tls import TLSContext
 from store import Store
+from store.clock import SECOND
 from store.delivery import filtering
 from store.errors import StoreError
 from worker.background_tasks import BackgroundTasks
@@ -59,6 +60,7 @@ class RunningHub:
         if listening:
             settings = settings.model_copy(update={"port": port_of(listening[0])})
         certificate = None if self.tls is None else tls.load(settings)
+        leaf = None if settings.tls_certificate is None else tls.leaf_of(settings.tls_certificate)
         complaints = list(tls.problems(settings, self._store.clock.now()))
         app = create_app(
             self._store,
@@ -74,6 +76,8 @@ class RunningHub:
         self.limiter.limits = limits_of(settings, settings.max_in_flight)
         if self.tls is not None and certificate is not None:
             self.tls.use(certificate)
+        metrics = self._observability.metrics
+        metrics.certificate_ends.read = lambda: None if leaf is None else leaf.ends / SECOND
         for complaint in complaints:
             log.warning("%s", complaint)
         await self.app.put(app)

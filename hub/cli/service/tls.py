@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Only ciphers with forward secrecy and authenticated encryption, as in TLS 1.3.
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+# A certificate that ends within this time, and within the last quarter of its own, is reported.
+SOON = 7 * clock.DAY
 
 
 class TLSContext:
@@ -144,8 +146,8 @@ def _names(certificate: "Certificate") -> Iterator[str]:
 
 
 def problems(settings: HubSettings, now: int) -> Iterator[str]:
-    """Yield the errors that clients will get: the certificate does not fit base_url, or is not
-    valid now.
+    """Yield the errors that clients will get: the certificate does not fit base_url, is not valid
+    now, or ends soon.
     """
     if settings.tls_certificate is None:
         return
@@ -155,6 +157,8 @@ def problems(settings: HubSettings, now: int) -> Iterator[str]:
             f"the certificate in {settings.tls_certificate} is valid from {clock.iso(leaf.begins)}"
             f" to {clock.iso(leaf.ends)}, not now"
         )
+    elif leaf.ends - now < min(SOON, (leaf.ends - leaf.begins) // 4):
+        yield f"the certificate in {settings.tls_certificate} ends at {clock.iso(leaf.ends)}"
     parts = urlsplit(settings.root())
     if parts.scheme != "https":
         yield f"base_url is {settings.root()}, but with tls_certificate tocsin serves https"

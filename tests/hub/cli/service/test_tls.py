@@ -160,6 +160,30 @@ def test_a_new_certificate_drops_no_connection(manager, issued):
         assert number_of(manager, issued) == first
 
 
+def test_the_end_of_the_certificate_in_use_is_measured(manager, issued):
+    """A renewed file does not count before a reload, because clients do not get it before."""
+
+    def ends() -> int:
+        with open_client(issued) as client:
+            said = client.get(f"{secure(manager)}/metrics").text
+        name = "tocsin_certificate_ends_timestamp_seconds"
+        (value,) = (line.split()[1] for line in said.splitlines() if line.startswith(f"{name} "))
+        return round(float(value))
+
+    def wanted() -> int:
+        return tls.leaf_of(issued.folder / "one.crt").ends // clock.SECOND
+
+    issued.issue("one")
+    configured(issued.folder)
+    manager.start()
+    manager.until("^READY=1$")
+    first = wanted()
+    issued.issue("one", ends=30 * DAY)
+    assert ends() == first
+    reloaded(manager)
+    assert ends() == wanted() != first
+
+
 def test_a_pair_that_is_wrong_changes_nothing(manager, issued):
     first = issued.issue("one")
     issued.issue("two")
@@ -283,6 +307,9 @@ def test_a_key_without_a_certificate_is_refused(tmp_path):
         ("https://forge.example", "localhost", DAY, "is for localhost, 127.0.0.1"),
         ("http://forge.example", "forge.example", DAY, "with tls_certificate tocsin serves https"),
         ("https://forge.example", "forge.example", -DAY, "is valid from .* to .*, not now"),
+        ("https://forge.example", "forge.example", DAY / 2, r"one\.crt ends at \d{4}-.*Z$"),
+        ("https://forge.example", "forge.example", 6 * DAY, None),
+        ("https://forge.example", "forge.example", 80 * DAY, None),
     ],
 )
 def test_problems_of_clients_with_a_certificate_are_found(issued, base_url, host, ends, said):
