@@ -1,14 +1,15 @@
 """The recorder: it writes outcomes to the store in groups, and keeps them during an outage."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
-from store import Store
+from store import Connection, Store
 from store.database.backoff import backoff_delay
 from store.delivery.outcomes import attempt_outcomes
 from store.delivery.outcomes.outcome import Outcome
-from store.errors import Busy, Unavailable
+from store.errors import Busy, Damaged, Unavailable
 from store.monitoring import hook_tallies
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.metrics import stage_of
@@ -20,6 +21,8 @@ log = logging.getLogger("tocsin.worker")
 
 TALLY_INTERVAL = 2.0
 MAX_BATCH = 500
+
+Record = Callable[[Connection, Sequence[Outcome]], set[int]]
 
 
 class Recorder:
@@ -111,22 +114,38 @@ class Recorder:
         be recorded costs only itself. Its delivery stays leased: if it was sent again, recording
         its outcome would fail again.
         """
+        record, again = attempt_outcomes.record, attempt_outcomes.record_again
         try:
-            return outcomes, await self._record(outcomes)
-        except Exception:
+            return outcomes, await self._record(outcomes, record, again)
+        except Exception as error:
             if len(outcomes) == 1:
-                log.exception(
-                    "the outcome of delivery %d is not recorded; a restart of the worker sends it"
-                    " again",
-                    outcomes[0].delivery_id,
-                )
-                return [], set()
+                return await self._recorded_state(outcomes, error), set()
             log.exception("%d outcomes could not be recorded together", len(outcomes))
         # Followers of an ordered delivery come after it in a group. They are recorded before it, so
         # that nobody gets their turn meanwhile.
         each = [await self._recorded([outcome]) for outcome in reversed(outcomes)]
         disabled = set().union(*(hooks for _, hooks in each))
         return [outcome for one, _ in each for outcome in one], disabled
+
+    async def _recorded_state(self, outcomes: list[Outcome], error: Exception) -> list[Outcome]:
+        """Record only the delivery's state if the damage of a file prevents more. Return the
+        outcome if that is recorded.
+
+        Without it, every restart would send the delivery again.
+        """
+        delivery_id = outcomes[0].delivery_id
+        record = attempt_outcomes.record_states
+        if isinstance(error, Damaged):
+            with contextlib.suppress(Damaged):
+                await self._record(outcomes, record, record)
+                log.error("the attempt of delivery %d is not recorded: %s", delivery_id, error)
+                return outcomes
+        log.error(
+            "the outcome of delivery %d is not recorded; a restart of the worker sends it again",
+            delivery_id,
+            exc_info=error,
+        )
+        return []
 
     def _tally(self, outcomes: Sequence[Outcome]) -> None:
         attempt_outcomes.tally(self._tallies, outcomes)
@@ -149,10 +168,12 @@ class Recorder:
             # The attempts are recorded. Only the charts of the dashboard lack the lost counts.
             log.warning("the counts of %d attempts are lost: %s", _sum(counts), error)
 
-    async def _record(self, outcomes: list[Outcome]) -> set[int]:
-        """Try until the group is recorded. Without its outcome, a delivery would be sent again."""
+    async def _record(self, outcomes: list[Outcome], record: Record, again: Record) -> set[int]:
+        """Try until the group is recorded. Without its outcome, a delivery would be sent again.
+
+        `again` records it if the result of the first try may be unknown.
+        """
         pauses, tries = self._tuning.record_pauses, 0
-        record = attempt_outcomes.record
         while True:
             try:
                 with self._watchdog.watch("recording"):
@@ -161,7 +182,7 @@ class Recorder:
                 if not self._blocked:
                     log.error("outcomes cannot be recorded, deliveries pause: %s", error)
                 self._blocked = True
-                record = attempt_outcomes.record_again
+                record = again
                 longest = pauses[min(tries, len(pauses) - 1)]
                 await asyncio.sleep(backoff_delay(1, first=longest))
                 tries += 1

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import psycopg
 from psycopg import errors
 
-from store.errors import Contended, Invalid, Locked, Unavailable, Unusable
+from store.errors import Contended, Damaged, Invalid, Locked, Unavailable, Unusable
 
 Raw = psycopg.Connection[tuple[Any, ...]]
 
@@ -22,6 +22,7 @@ PASSING = (
     psycopg.InterfaceError,
     errors.ReadOnlySqlTransaction,
 )
+DAMAGE = (errors.DataCorrupted, errors.IndexCorrupted)
 # A transaction was idle or open for longer than the server allows. The driver's first versions have
 # no class for the second one.
 TIMEOUTS = ("25P03", "25P04")
@@ -32,7 +33,7 @@ QUOTED = re.compile(r"([\"'])(.*?)\1")
 
 @contextlib.contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise Contended, Invalid, Unavailable or Unusable in place of the driver's errors."""
+    """Raise the store's errors in place of the driver's."""
     try:
         yield
     except tuple(CONTENDED) as error:
@@ -44,6 +45,11 @@ def translate_errors() -> Iterator[None]:
         raise Invalid(f"PostgreSQL cannot store a value: {redact_error(error)}") from error
     except PASSING as error:
         raise _unavailable(error) from error
+    except DAMAGE as error:
+        raise Damaged(
+            f"the database is damaged ({redact_error(error)}): stop tocsin, and restore a backup"
+            " with pg_restore"
+        ) from error
     except psycopg.InternalError as error:
         if error.sqlstate not in TIMEOUTS:
             raise

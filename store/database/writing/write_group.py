@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from store.database.connection import Connection, Session
-from store.errors import Locked, Unavailable
+from store.errors import Damaged, Locked, Unavailable
 
 if TYPE_CHECKING:
     import asyncio
@@ -94,6 +94,11 @@ class WriteGroup:
             self.jobs = [job for job in self.jobs if job not in gone]
         return apart
 
+    def divide(self) -> list[list[WriteJob]]:
+        """Remove all jobs from the group, and return each by itself."""
+        jobs, self.jobs = self.jobs, []
+        return [[job] for job in jobs]
+
     def fail(self, error: BaseException) -> None:
         """Let every job fail that has not failed by itself."""
         self.failure = error
@@ -107,7 +112,7 @@ def _attempt(session: Session, run: list[WriteJob]) -> Exception | None:
     try:
         call(session.db, run)
     except Exception as error:
-        if isinstance(error, Unavailable) and not isinstance(error, Locked):
+        if isinstance(error, (Unavailable, Damaged)) and not isinstance(error, Locked):
             raise
         session.undo()
         return error

@@ -16,7 +16,7 @@ from store.database.connection import Session
 from store.database.metrics import StoreMetrics
 from store.database.writing.retries import retried
 from store.database.writing.write_group import WriteGroup, WriteJob, call
-from store.errors import Busy, Contended, Unavailable, Unusable
+from store.errors import Busy, Contended, Damaged, Unavailable, Unusable
 
 log = logging.getLogger("tocsin.store")
 
@@ -143,7 +143,10 @@ class Writer:
         except BaseException as error:
             self._metrics.failures.add()
             self._roll_back()
-            if not isinstance(error, Unavailable):
+            if isinstance(error, Damaged) and len(group.jobs) > 1:
+                # SQLite lets all later statements of the transaction fail, whatever they read.
+                apart = group.divide()
+            elif not isinstance(error, Unavailable):
                 log.exception("a group of %d writes failed", len(group.jobs))
             group.fail(error)
         self._metrics.commits.add(time.perf_counter() - began)

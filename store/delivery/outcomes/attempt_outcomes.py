@@ -69,6 +69,16 @@ def record_again(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     return set() if recorded else record(db, outcomes)
 
 
+def record_states(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+    """Update only the deliveries, because the attempts cannot be recorded. Disable no hooks."""
+    ordered = [outcome for outcome in outcomes if outcome.turn is not None]
+    orderings = hook_ordering.lock(db, {o.hook_id for o in ordered}) if ordered else {}
+    _update_deliveries(db, outcomes)
+    if ordered:
+        _advance(db, orderings, ordered)
+    return set()
+
+
 def _ignore_former_receivers(db: Connection, asked: Iterable[Outcome]) -> None:
     """Ignore what receivers asked for whose hooks have other URLs by now.
 

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 import psycopg
@@ -14,12 +15,14 @@ from waiting import PATIENCE
 from store import Connection, Store
 from store.accounts import accounts
 from store.clock import MovableClock
+from store.database.sqlite.engine import SqliteEngine
 from store.database.writing import writer
 from store.database.writing.retries import MOST_TRIES
 from store.errors import (
     Busy,
     Conflict,
     Contended,
+    Damaged,
     Locked,
     Missing,
     StoreError,
@@ -531,6 +534,34 @@ async def test_an_embedded_write_that_fails_runs_once(store: Store) -> None:
     with pytest.raises(sqlite3.IntegrityError):
         await store.write(refer_to_a_deleted_one, tries)
     assert len(tries) == 1
+
+
+def insert_into_damage(db: Connection) -> None:
+    db.execute("INSERT INTO damaged (id) VALUES (1)")
+
+
+@embedded("a server's damaged page does not end a transaction")
+async def test_a_write_that_meets_damage_takes_no_neighbour_along(store: Store) -> None:
+    assert isinstance(store.engine, SqliteEngine)
+    path = store.engine.path
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("CREATE TABLE damaged (id INTEGER)")
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        named = "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_master"
+        root, size = raw.execute(f"{named} WHERE name = 'damaged'").fetchone()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"Z" * size)
+    spy = Spy(store)
+    both = await asyncio.gather(
+        store.write(create_then_call, "ada", lambda: None),
+        store.write(insert_into_damage),
+        store.write(create_then_call, "bob", lambda: None),
+        return_exceptions=True,
+    )
+    assert isinstance(both.pop(1), Damaged)
+    assert both == ["ada", "bob"] == logins(store)
+    assert spy.commits == 2
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)

@@ -11,6 +11,7 @@ from worker_harness import Gate, WorkerHarness, settle
 from store import Connection
 from store.delivery.outcomes import attempt_outcomes
 from store.delivery.outcomes.outcome import Outcome
+from store.errors import Damaged
 
 
 async def turns(many: int = 20) -> None:
@@ -102,3 +103,26 @@ async def test_an_outcome_that_cannot_be_recorded_costs_only_itself(
     harness.crash()
     await harness.work()
     await harness.over(delivered=5)
+
+
+async def test_damage_where_an_attempt_belongs_sends_nothing_twice(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+        raise Damaged("a page of attempts")
+
+    monkeypatch.setattr(attempt_outcomes, "record", failing)
+    harness.hook()
+    ordered = harness.hook(options={"ordering": {"path": "/ref"}})
+    await harness.work()
+    for _ in range(2):
+        await harness.event(body=b'{"ref": "main"}')
+    await harness.over(delivered=4)
+    assert len(harness.network.posts) == 4
+    assert harness.attempts(ordered) == []
+    monkeypatch.undo()
+    harness.crash()
+    await harness.work()
+    await harness.event(body=b'{"ref": "main"}')
+    await harness.over(delivered=6)
+    assert len(harness.network.posts) == 6
