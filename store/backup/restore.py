@@ -20,6 +20,7 @@ from store.database.body_codec import zstd
 from store.database.sqlite import file, private_file
 from store.database.sqlite.connections import SqliteSession
 from store.database.sqlite.file import DatabaseSummary
+from store.database.sqlite.lost_content import has_content, log_path
 from store.database.sqlite.private_file import BESIDE
 from store.errors import Unusable, from_os_error
 from store.pg_migration.tables import no_notifier
@@ -143,12 +144,10 @@ def replace_database(backup: PreparedBackup, database: Path, now: int) -> Path |
     try:
         _keep_ids(backup.path, database)
         file_copy.chown_like(database if database.exists() else database.parent, backup.path)
-        if database.exists():
-            aside = database.with_name(
-                f"{database.stem}.replaced-{clock.compact(now)}{database.suffix}"
-            )
+        # The log of a database that is missing would be taken for the backup's.
+        if database.exists() or has_content(log_path(database)):
             private_file.restrict(database)
-            _set_aside(database, aside)
+            aside = _set_aside(database, clock.compact(now))
         backup.path.replace(database)
         file_copy.fsync(database.parent)
     except OSError as error:
@@ -171,6 +170,8 @@ def _keep_ids(backup: Path, database: Path) -> None:
 
 def _given_ids(database: Path) -> list[dict[str, Any]]:
     """Return the highest id that each table has given. If the file is damaged, return none."""
+    if not has_content(database):
+        return []
     try:
         with file.open_read_only(database) as raw:
             rows = raw.execute(GIVEN).fetchall()
@@ -179,8 +180,11 @@ def _given_ids(database: Path) -> list[dict[str, Any]]:
     return [{"name": name, "given": given} for name, given in rows]
 
 
-def _set_aside(database: Path, aside: Path) -> None:
-    """Give the database a second name, and move its log, which only belongs to that one."""
+def _set_aside(database: Path, moment: str) -> Path:
+    """Give the database another name, and move its log there. Return its path, or the log's if
+    only that is left.
+    """
+    aside = database.with_name(f"{database.stem}.replaced-{moment}{database.suffix}")
     logs = [(_beside(database, end), _beside(aside, end)) for end in BESIDE]
     for log, kept in logs:
         if log.exists():
@@ -191,11 +195,16 @@ def _set_aside(database: Path, aside: Path) -> None:
             kept.unlink(missing_ok=True)
     for log, _ in logs:
         log.unlink(missing_ok=True)
+    if not database.exists():
+        return log_path(aside)
     _name(database, aside, Path.replace)
+    return aside
 
 
 def _settled(database: Path) -> bool:
-    """Merge the log into the database file. Return False if the database is damaged."""
+    """Merge the log into the database file. Return False if the database is damaged or empty."""
+    if not has_content(database):
+        return False
     try:
         with contextlib.closing(sqlite3.connect(database)) as raw:
             raw.execute("PRAGMA journal_mode = DELETE")

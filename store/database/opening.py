@@ -11,10 +11,11 @@ from store.crypto.key_file import create_key_file, generate
 from store.crypto.vault import Vault, open_vault
 from store.database import encrypted_columns
 from store.database.connection import Engine
-from store.database.migrations import migrate
+from store.database.migrations import migrate, require_current
 from store.database.notifications import StoreNotifier
 from store.database.sqlite import pre_upgrade_backup, private_file
 from store.database.sqlite.engine import SqliteEngine
+from store.database.sqlite.lost_content import require_content
 from store.database.store import Store
 from store.errors import Absent, Unprepared, Unusable, from_os_error
 
@@ -33,21 +34,22 @@ def open_store(
     """Open the store at `url` and migrate it. If that changes a SQLite file, it is copied first.
 
     `url` is `sqlite` (a file in `data_dir`), `sqlite:///path` (a file elsewhere) or
-    `postgresql://...`. If `create` is False, a missing SQLite file is not created. Raises Unusable,
-    with the remedy, if the store cannot be opened.
+    `postgresql://...`. If `create` is False, nothing is created or migrated. Raises Unusable, with
+    the remedy, if the store cannot be opened.
     """
     if create:
         make_directory(data_dir)
     key_path = key_file or data_dir / "secret.key"
     if not is_server_url(url):
         path = sqlite_path(url, data_dir)
+        require_content(path)
         if not create and not exists(path):
             raise Absent(f"there is no database at {path}: `tocsin serve` makes one")
     new = create and key_file is None and not exists(key_path)
     vault = Vault([generate().value], key_path) if new else open_vault(key_path, create=False)
     store = Store(_engine(url, data_dir, vault), clock)
     with _close_on_error(store):
-        _prepare(store, None if is_server_url(url) else sqlite_path(url, data_dir))
+        _prepare(store, None if is_server_url(url) else sqlite_path(url, data_dir), create)
         if new:
             _make_key(store, key_path)
         elif key_file is None:
@@ -85,14 +87,17 @@ def _close_on_error(store: Store) -> Iterator[None]:
         raise
 
 
-def _prepare(store: Store, path: Path | None) -> None:
+def _prepare(store: Store, path: Path | None, create: bool) -> None:
     if path is not None:
         private_file.create(path)
     now = store.clock.now()
     before = None if path is None else partial(pre_upgrade_backup.create_backup, path, now=now)
     # The next transaction uses the same session, because a new one would read the schema again.
     with store.lent() as session:
-        migrate(session, now, store.engine.words, before)
+        if create:
+            migrate(session, now, store.engine.words, before)
+        else:
+            require_current(session, now)
     # The URL may name any file. Its permissions change only after the migration has shown that it
     # is a database.
     if path is not None:

@@ -2,17 +2,9 @@
 
 from store.database.connection import Connection
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS, newest_values
-from store.database.migrations import CLOSED
 
 # The number of newest values tried for each kind of secret.
 TRIED = 20
-
-
-def migration_state(db: Connection) -> tuple[int, str | None]:
-    """Return the newest applied migration, and the reason if the database is closed, else None."""
-    step = db.value("SELECT max(number) FROM migration WHERE number < :closed", closed=CLOSED)
-    closed = db.value("SELECT name FROM migration WHERE number = :closed", closed=CLOSED)
-    return step or 0, closed
 
 
 def undecryptable_secrets(db: Connection) -> dict[str, tuple[int, int]]:

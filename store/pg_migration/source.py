@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from store.clock import Clock
 from store.crypto.vault import open_vault
 from store.database.connection import json_array
-from store.database.migrations import CLOSED, migrate
+from store.database.migrations import CLOSED, require_current
 from store.database.sqlite.connections import SqliteSession
 from store.database.sqlite.engine import SqliteEngine
 from store.database.sqlite.errors import cannot_open
@@ -41,7 +41,7 @@ class SqliteSource:
             raise cannot_open(path, error) from error
         try:
             if self.closed() is None:
-                migrate(self._session, Clock().now(), self._engine.words)
+                require_current(self._session, Clock().now())
             self.tables = tables_of(self._session)
             self.log = ChangeLog(self._session, self.tables)
             self._key = self.log.key()

@@ -87,9 +87,6 @@ def _examined(given: dict[str, Any], config: Path | None, thorough: bool) -> Ite
         None if is_server_url(settings.store) else sqlite_path(settings.store, settings.data_dir)
     )
     yield from _machine(settings, database)
-    if database is not None and not exists(database):
-        yield bad("database", f"there is no database {database}", "start tocsin, which makes it")
-        return
     if database is not None:
         found = list(examine("database", lambda: data.check_file(database, thoroughly=thorough)))
         yield from found

@@ -10,9 +10,11 @@ from store import Store, clock
 from store.audit import audit_search
 from store.clock import DAY, HOUR, SECOND
 from store.crypto import key_file
-from store.database.migrations import steps
+from store.database import migrations
+from store.database.opening import exists
 from store.database.sqlite import file as sqlite_file
 from store.database.sqlite import open_files
+from store.database.sqlite.lost_content import require_content
 from store.delivery import filtering
 from store.hook_state import hook_list
 from store.hook_state.hook_list import HookFilter
@@ -32,8 +34,12 @@ AHEAD = 60 * SECOND
 
 
 def check_file(database: Path, *, thoroughly: bool) -> Iterator[Finding]:
-    """Check that a SQLite file is not damaged."""
+    """Check that a SQLite file is there and not damaged."""
     about = "database"
+    require_content(database)
+    if not exists(database):
+        yield bad(about, f"there is no database {database}", "start tocsin, which makes it")
+        return
     problems, all_of_it = sqlite_file.find_damage_within(database, None if thoroughly else PATIENCE)
     if problems:
         yield bad(about, f"{database} is damaged: {'; '.join(problems)}", "tocsin restore FILE")
@@ -51,8 +57,13 @@ def check_file(database: Path, *, thoroughly: bool) -> Iterator[Finding]:
 
 def check_schema(store: Store) -> Iterator[Finding]:
     """Check that the version of the database's schema is the one of this program."""
-    about, newest = "database", steps()[-1][0]
-    at, closed = store.look(diagnosis.migration_state)
+    about, newest = "database", migrations.steps()[-1][0]
+    with store.lent() as session:
+        found = migrations.state(session, store.clock.now())
+    if found is None:
+        yield bad(about, "it has no tables of tocsin", "start tocsin, which makes them")
+        return
+    at, closed = found
     if closed is not None:
         yield bad(about, closed, "follow this message")
     elif at > newest:

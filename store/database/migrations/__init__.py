@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 
-from store.database.connection import Session
-from store.errors import Unusable
+from store.database.connection import Connection, Session
+from store.errors import Absent, StoreError, Unprepared, Unusable
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 TEXT = re.compile(r"\bTEXT\b")
@@ -43,7 +43,7 @@ def migrate(
     other process can write then. If `before` raises, nothing changes. A database that is up to date
     is only read. So commands can show it while a program locks it, or while a server only reads.
     """
-    if _is_current(session, now):
+    if state(session, now) == (steps()[-1][0], None):
         return []
     session.begin(now, write=True)
     try:
@@ -55,16 +55,57 @@ def migrate(
     return ran
 
 
-def _is_current(session: Session, now: int) -> bool:
+def require_current(session: Session, now: int) -> None:
+    """Raise Unusable, with the remedy, if the database is not at this program's version.
+
+    Only a start migrates: beside a command, a daemon of the older version may be running.
+    """
+    found, wanted = state(session, now), steps()[-1][0]
+    if found is None:
+        raise Absent("the database has no tables of tocsin: `tocsin serve` makes them")
+    _require_usable(*found)
+    if found[0] < wanted:
+        raise Unprepared(
+            f"the database is at step {found[0]}, and this program needs step {wanted}: restart"
+            " tocsin, hub and worker. The start upgrades the database"
+        )
+
+
+def state(session: Session, now: int) -> tuple[int, str | None] | None:
+    """Return the newest applied step, and the reason if the database is closed, else None.
+
+    Return None for a new database.
+    """
     session.begin(now, write=False)
     try:
-        newest = session.db.value("SELECT max(number) FROM migration")
+        found = _state(session.db)
         session.commit()
+    except StoreError:
+        session.rollback()
+        raise
     except Exception:
         # A new database has no such table. The migration itself reports all other errors.
         session.rollback()
-        return False
-    return bool(newest == steps()[-1][0])
+        return None
+    return found
+
+
+def _state(db: Connection) -> tuple[int, str | None]:
+    step = db.value("SELECT max(number) FROM migration WHERE number < :closed", closed=CLOSED)
+    closed = db.value("SELECT name FROM migration WHERE number = :closed", closed=CLOSED)
+    return step or 0, closed
+
+
+def _require_usable(newest: int, closed: str | None) -> None:
+    """Raise Unusable if the database is closed, or if a newer program has migrated it."""
+    if closed is not None:
+        raise Unusable(closed)
+    known = steps()[-1][0]
+    if newest > known:
+        raise Unusable(
+            f"a newer tocsin has written the database: it is at step {newest}, and this program"
+            f" knows {known}. Start that tocsin, or restore a copy from before the upgrade"
+        )
 
 
 def _migrate(
@@ -77,17 +118,9 @@ def _migrate(
         "CREATE TABLE IF NOT EXISTS migration"
         " (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)"
     )
-    closed = db.value("SELECT name FROM migration WHERE number = :number", number=CLOSED)
-    if closed is not None:
-        raise Unusable(closed)
-    known = steps()
-    newest = db.value("SELECT max(number) FROM migration") or 0
-    if newest > known[-1][0]:
-        raise Unusable(
-            f"a newer tocsin has written the database: it is at step {newest}, and this program"
-            f" knows {known[-1][0]}. Start that tocsin, or restore a copy from before the upgrade"
-        )
-    ran = [step for step in known if step[0] > newest]
+    newest, closed = _state(db)
+    _require_usable(newest, closed)
+    ran = [step for step in steps() if step[0] > newest]
     if before is not None and newest and ran:
         before(newest)
     for number, name, sql in ran:

@@ -22,6 +22,7 @@ from store.database.notifications import (
 from store.database.sqlite import open_files
 from store.database.sqlite.connections import SqliteSession
 from store.database.sqlite.errors import cannot_open
+from store.database.sqlite.lost_content import require_content
 from store.errors import Unusable
 
 # JSON operators need 3.38. RETURNING and UPDATE FROM are older.
@@ -39,6 +40,7 @@ class SqliteEngine:
         if sqlite3.sqlite_version_info < OLDEST:
             wanted = ".".join(map(str, OLDEST))
             raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old: {wanted} or newer")
+        require_content(path)
         # Without AUTOINCREMENT, SQLite reuses the highest id once its row is deleted. A new lease,
         # hook or event could then be confused with the former one.
         self.words = {

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from store.database.migrations import CLOSED, steps
 from store.database.sqlite.errors import cannot_open, is_damage
+from store.database.sqlite.lost_content import log_path
 from store.errors import Unusable
 
 # The limit of problems reported for a file.
@@ -117,5 +118,5 @@ def newest_migration() -> int:
 
 def size(path: Path) -> int:
     """Return the size of a database in bytes, with its write-ahead log."""
-    beside = path.with_name(f"{path.name}-wal")
+    beside = log_path(path)
     return path.stat().st_size + (beside.stat().st_size if beside.exists() else 0)

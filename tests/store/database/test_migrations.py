@@ -1,7 +1,9 @@
 """Migrations: each step runs once and is recorded, and a failed upgrade changes nothing."""
 
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ from store_world import World
 from store import Connection, Store, open_store
 from store.accounts import accounts
 from store.clock import MovableClock
+from store.crypto.key_file import create_key_file
 from store.database import migrations
-from store.errors import StoreError, Unusable
+from store.errors import Absent, StoreError, Unprepared, Unusable
 
 Opened = Callable[[], Store]
 
@@ -87,6 +90,31 @@ def test_a_newer_database_is_refused_and_left_alone(opened: Opened) -> None:
     assert f"knows {known}" in said
     assert "newer tocsin" in said
     assert len(store.look(recorded)) == len(migrations.steps()) + 1
+
+
+def test_a_command_does_not_migrate_under_a_daemon(
+    opened: Opened, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = opened().look(recorded)
+    last = before[-1][0]
+    with_steps(monkeypatch, (last + 1, "9001_more.sql", "CREATE TABLE more (id {id})"))
+    for _ in range(2):
+        with pytest.raises(Unprepared, match=f"at step {last}, .* needs step {last + 1}: restart"):
+            open_store(url, data_dir=tmp_path / "data", create=False)
+    monkeypatch.undo()
+    assert opened().look(recorded) == before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_command_makes_no_tables(engine: str, tmp_path: Path) -> None:
+    create_key_file(tmp_path / "secret.key")
+    with nothing_yet(engine) as url:
+        place = f"sqlite://{tmp_path}/other.db" if url == "sqlite" else url
+        with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+            other.execute("CREATE TABLE bookmark (url TEXT)")
+        for _ in range(2):
+            with pytest.raises(Absent, match="no tables of tocsin: `tocsin serve` makes them"):
+                open_store(place, data_dir=tmp_path, create=False)
 
 
 def test_a_failing_step_leaves_nothing(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -596,6 +596,19 @@ def test_a_database_that_is_damaged_is_put_aside_with_its_log(run, seeded):
     assert secret(seeded) == "hush"
 
 
+@pytest.mark.parametrize("lose", [Path.unlink, partial(os.truncate, length=0)])
+def test_the_log_of_a_lost_database_is_put_aside(run, seeded, lose):
+    run("backup", "copy.db")
+    crash(seeded)
+    lose(seeded / "tocsin.db")
+    log = (seeded / "tocsin.db-wal").read_bytes()
+    run("restore", "copy.db")
+    (aside,) = seeded.glob("tocsin.replaced-*.db-wal")
+    assert aside.read_bytes() == log
+    assert "late" not in run("sql", ".tables").stdout
+    assert secret(seeded) == "hush"
+
+
 def crash(data_dir: Path) -> None:
     """Leave a database whose last change is in its log alone."""
     database, whole = data_dir / "tocsin.db", data_dir / "whole"

@@ -415,6 +415,19 @@ def test_a_database_to_be_upgraded_is_found(examine, well):
     well.do(lambda db: db.execute(f"INSERT INTO migration ({columns}) VALUES ({named})", **last))
 
 
+def test_a_database_without_tables_is_found(run, directory):
+    with closing(sqlite3.connect(directory / "other.db")) as db:
+        db.execute("CREATE TABLE bookmark (url TEXT)")
+    said = run("doctor", "--store", f"sqlite://{directory}/other.db", code=2).stdout
+    assert "it has no tables of tocsin" in said
+
+
+def test_a_database_that_lost_its_content_is_found(run, directory):
+    (directory / "tocsin.db").write_bytes(b"")
+    assert "tocsin.db is empty, and" in run("doctor", code=2).stdout
+    assert (directory / "tocsin.db").stat().st_size == 0
+
+
 def test_a_key_of_another_database_is_found(examine, well, directory):
     path = directory / "secret.key"
     before = path.read_bytes()
