@@ -69,7 +69,7 @@ from hub.api.repositories import (
     watching,
 )
 from hub.api.secret_scanning import secret_patterns
-from hub.api.workflows import concurrency_groups, workflow_runs
+from hub.api.workflows import concurrency_groups, workflow_runs, workflows
 from hub.rest.operation import Operation
 
 MODULES = (
@@ -100,6 +100,7 @@ MODULES = (
     check_suites,
     commit_statuses,
     workflow_runs,
+    workflows,
     concurrency_groups,
     organization_rule_suites,
     rule_suites,

@@ -6,7 +6,7 @@ They are errors, parameters, headers and credentials.
 from typing import Any
 
 from hub.rest.operation import Operation
-from hub.rest.resolve import NUMBERED, SLASHED
+from hub.rest.resolve import SLASHED, is_number
 from hub.rest.versions import DEFAULT, VERSIONS
 
 Json = dict[str, Any]
@@ -129,8 +129,7 @@ SCHEMES: Json = {
 
 
 def path_parameter(name: str) -> Json:
-    numbered = name.endswith(NUMBERED) and name != "client_id"
-    schema: Json = {"type": "integer", "format": "int64"} if numbered else {"type": "string"}
+    schema: Json = {"type": "integer", "format": "int64"} if is_number(name) else {"type": "string"}
     found: Json = {"name": name, "in": "path", "required": True, "schema": schema}
     if name in SLASHED:
         found["x-multi-segment"] = True

@@ -122,7 +122,8 @@ FAMILIES = (
     ),
     Family(
         "Parts of workflow runs",
-        "The server knows the runs and their groups, and neither their steps nor their logs.",
+        "The server knows workflows, runs and their groups, and neither steps nor logs. "
+        "It starts no runs.",
         (
             f"{REPO}/actions/runs/{{id}}/artifacts",
             f"{REPO}/actions/runs/{{id}}/attempts/{{number}}",
@@ -130,8 +131,10 @@ FAMILIES = (
             f"{REPO}/actions/runs/{{id}}/jobs",
             f"{REPO}/actions/runs/{{id}}/logs",
             f"{REPO}/actions/runs/{{id}}/rerun",
-            f"{REPO}/actions/workflows",
-            f"{REPO}/actions/workflows/{{*id}}",
+            f"{REPO}/actions/workflows/{{id}}/disable",
+            f"{REPO}/actions/workflows/{{id}}/dispatches",
+            f"{REPO}/actions/workflows/{{id}}/enable",
+            f"{REPO}/actions/workflows/{{id}}/timing",
         ),
     ),
     Family(

@@ -13,6 +13,8 @@ from store.repositories import repositories
 
 PARAMETER = re.compile(r"\{([a-z_:-]+)\}")
 NUMBERED = ("_id", "_number")
+# Parameters that are texts in spite of their names: a workflow may be named by its file, too.
+TEXTS = ("client_id", "workflow_id")
 # Parameters that may hold slashes, as names of branches and tags do.
 SLASHED = ("branch", "ref")
 
@@ -26,7 +28,7 @@ Loader = Callable[..., Row | None]
 It is called as `loader(db, id of the row before, value)`, or `loader(db, value)` for a row that is
 within no other. For the first parameter, the row before is the authenticated app, or the caller's
 account if the access is `owned`. The value is a number if the parameter ends in `_id` or `_number`
-and is not `client_id`; otherwise it is a text."""
+and is not in TEXTS; otherwise it is a text."""
 Values = Mapping[str, str]
 Find = Callable[[Connection, Row | None, Values], Any]
 
@@ -81,12 +83,17 @@ def steps_of(path: str, loaders: Mapping[str, Loader], but: str = "") -> tuple[P
     return tuple(steps)
 
 
+def is_number(name: str) -> bool:
+    """Return whether a path parameter is a number."""
+    return name.endswith(NUMBERED) and name not in TEXTS
+
+
 def _step(name: str, loader: Loader) -> PathStep:
     argument = name.replace("-", "_")
     if loader is text:
         return PathStep(argument, lambda db, within, values: _plain(values[name]), is_row=False)
     read: Callable[[str], Any] = _plain
-    if name.endswith(NUMBERED) and name != "client_id":
+    if is_number(name):
         read = natural
     for suffix in NUMBERED:
         argument = argument.removesuffix(suffix)

@@ -154,6 +154,10 @@ class Urls:
     def workflow(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/actions/workflows/{number}"
 
+    def workflow_badge(self, repo: Row, file_name: str) -> str:
+        """Return the URL of a picture of a workflow's status."""
+        return f"{self.page(repo)}/actions/workflows/{quote(file_name)}/badge.svg"
+
     def concurrency_group(self, repo: Row, name: str) -> str:
         return f"{self.repository(repo)}/actions/concurrency_groups/{_segment(name)}"
 

@@ -1,4 +1,4 @@
-"""Projection of workflow runs and jobs, and of the concurrency groups that they hold."""
+"""Projection of workflows, their runs and jobs, and of the concurrency groups that they hold."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.projection import concurrency_projection
 from store.projection.concurrency_projection import MemberStatus
-from store.workflows import concurrency_members, run_details, workflow_runs
+from store.workflows import concurrency_members, run_details, workflow_runs, workflows
 from store.workflows.concurrency_members import GroupMember
 from store.workflows.workflow_runs import COMPLETED
 
@@ -34,6 +34,7 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
         return
+    workflows.report(db, repo["id"], payload_reader.read_part(payload, "workflow"), given)
     fields = {**_named(payload, given), **payload_reader.read_fields(given, RUN)}
     before = workflow_runs.get(db, repo["id"], number)
     if before is not None and _outdated(before, fields):

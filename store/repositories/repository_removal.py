@@ -29,6 +29,7 @@ LARGE = (
     LargeTable("check_suite"),
     LargeTable("workflow_job"),
     LargeTable("workflow_run", cost=20),
+    LargeTable("workflow"),
     LargeTable("concurrency_group"),
     LargeTable("rule_suite"),
     LargeTable("issue_event"),

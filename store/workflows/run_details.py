@@ -17,11 +17,11 @@ COLUMNS: payload_reader.Readers = {
     "head_branch": payload_reader.nullable(payload_reader.text(255)),
     "head_sha": SHA,
     "suite_number": ("check_suite_id", payload_reader.number),
+    "workflow_number": ("workflow_id", payload_reader.number),
 }
 DETAILS: payload_reader.Readers = {
     "path": payload_reader.text(1_000, 1),
     "run_number": payload_reader.number,
-    "workflow_id": payload_reader.number,
     "display_title": payload_reader.text(1_000),
     "run_started_at": payload_reader.timestamp,
 }

@@ -20,6 +20,7 @@ class RunFilter:
     status: str | None = None
     head_sha: str | None = None
     suite_number: int | None = None
+    workflow_number: int | None = None
     created_from: int | None = None
     created_before: int | None = None
 
@@ -59,5 +60,6 @@ def _conditions(chosen: RunFilter) -> Iterator[tuple[str, str, str | int | None]
     yield "(w.status = :status OR w.conclusion = :status)", "status", chosen.status
     yield "w.head_sha = :head_sha", "head_sha", chosen.head_sha
     yield "w.suite_number = :suite", "suite", chosen.suite_number
+    yield "w.workflow_number = :workflow", "workflow", chosen.workflow_number
     yield "w.created_at >= :first", "first", chosen.created_from
     yield "w.created_at < :last", "last", chosen.created_before

@@ -8,7 +8,7 @@ from store.database.connection import Connection, Row
 
 RUN = (
     "id, repo_id, number, name, status, attempt, groups_named, conclusion, event, head_branch,"
-    " head_sha, suite_number, actor_id, details, created_at, reported_at"
+    " head_sha, suite_number, workflow_number, actor_id, details, created_at, reported_at"
 )
 JOB = "id, repo_id, number, run_id, name, path, status"
 COMPLETED = "completed"

@@ -9,17 +9,19 @@ import asyncio
 import json
 import os
 import shutil
+import ssl
 import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from certificate_authority import Authority
 from daemon import Site, done, said
 from uv_command import find_uv
-from waiting import PATIENCE
+from waiting import PATIENCE, wait_until
 
 PROGRAMS = Path(__file__).parent / "programs"
 PYTHON_PACKAGES = (
@@ -32,6 +34,17 @@ PYTHON_PACKAGES = (
 NODE_PACKAGES = ("octokit@5", "@octokit/webhooks@14", "probot@14")
 SCOPES = ("repo", "admin:repo_hook", "user")
 REPOSITORY = "ada/engine"
+# The second run is of an unknown workflow: only one of its jobs was reported.
+RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
+    (
+        "workflow_run",
+        {
+            "workflow": {"id": 77, "name": "Release", "path": ".forge/workflows/release.yml"},
+            "workflow_run": {"id": 7, "name": "Release", "workflow_id": 77},
+        },
+    ),
+    ("workflow_job", {"workflow_job": {"id": 9, "run_id": 8, "workflow_name": "Peal"}}),
+)
 
 
 @dataclass
@@ -172,6 +185,41 @@ async def test_an_app_on_probot_answers_an_issue(
 
 @pytest.mark.skipif(shutil.which("gh") is None, reason="gh is not installed")
 async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
+    forge, environment = await serve_to_gh(site, tmp_path)
+    assert json.loads(await run("gh", "api", "user", **environment))["login"] == "ada"
+    issues = f"repos/{REPOSITORY}/issues"
+    made = await run("gh", "api", issues, "-f", "title=The bell is silent", **environment)
+    listed = await run("gh", "api", "--paginate", issues, "--jq", ".[].number", **environment)
+    assert listed.split() == [str(json.loads(made)["number"])]
+    repository = ("-R", f"{environment['GH_HOST']}/{REPOSITORY}")
+    report_runs(forge, environment["SSL_CERT_FILE"])
+    listed = await run("gh", "run", "list", *repository, **environment)
+    assert {line.split("\t")[3] for line in listed.splitlines()} == {"Release", ""}
+    chosen = ("gh", "run", "list", "--workflow", "release.yml", *repository)
+    assert len((await run(*chosen, **environment)).splitlines()) == 1
+    flows = await run("gh", "workflow", "list", *repository, **environment)
+    assert flows.split() == ["Release", "active", "77"]
+
+
+def report_runs(forge: Forge, authority: str) -> None:
+    """Post RUNS, and wait until the worker has made the runs from them."""
+    origin, listed = forge.url.removesuffix("/api/v3"), f"repos/{REPOSITORY}/actions/runs"
+    verified = ssl.create_default_context(cafile=authority)
+    headers = {"Authorization": f"Bearer {forge.token}"}
+    with httpx.Client(
+        headers=headers, verify=verified, trust_env=False, timeout=PATIENCE
+    ) as client:
+        for event, payload in RUNS:
+            posted = client.post(f"{origin}/{REPOSITORY}/events/{event}", json=payload)
+            posted.raise_for_status()
+        wait_until(
+            lambda: client.get(f"{forge.url}/{listed}").json()["total_count"] == len(RUNS),
+            "the runs are listed",
+        )
+
+
+async def serve_to_gh(site: Site, tmp_path: Path) -> tuple[Forge, dict[str, str]]:
+    """Serve with TLS, which gh requires. Return the forge and gh's environment."""
     authority = Authority(tmp_path)
     authority.issue("hub")
     files = {
@@ -180,14 +228,9 @@ async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
     }
     forge = await serve(site, "https", **files)
     host = forge.url.removeprefix("https://").partition("/")[0]
-    environment = {
+    return forge, {
         "GH_HOST": host,
         "GH_ENTERPRISE_TOKEN": forge.token,
         "GH_CONFIG_DIR": str(tmp_path / "gh"),
         "SSL_CERT_FILE": str(authority.certificate),
     }
-    assert json.loads(await run("gh", "api", "user", **environment))["login"] == "ada"
-    issues = f"repos/{REPOSITORY}/issues"
-    made = await run("gh", "api", issues, "-f", "title=The bell is silent", **environment)
-    listed = await run("gh", "api", "--paginate", issues, "--jq", ".[].number", **environment)
-    assert listed.split() == [str(json.loads(made)["number"])]

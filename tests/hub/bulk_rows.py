@@ -305,13 +305,19 @@ def commit_statuses(db: Connection, world: World, n: int) -> None:
 def workflow_runs(db: Connection, world: World, n: int) -> None:
     """Add runs of different actors and from different repositories."""
     repo_id, who = world.hello.repo["id"], people(db, n)
-    columns = "repo_id, number, name, status, actor_id, details, created_at"
-    names = _names(db, repositories(db, who))
+    columns = "repo_id, number, name, status, workflow_number, actor_id, details, created_at"
+    names, flow = _names(db, repositories(db, who)), world.hello.workflow_run
     rows = [
-        (repo_id, 2**40 + at, f"run {at}", "queued", one, f'{{"head_repo":"{names[at]}"}}', 1)
+        (repo_id, 2**40 + at, f"run {at}", "queued", flow, one, f'{{"head_repo":"{names[at]}"}}', 1)
         for at, one in enumerate(who)
     ]
     db.insert_many("workflow_run", columns, rows)
+
+
+def workflows(db: Connection, world: World, n: int) -> None:
+    repo_id = world.hello.repo["id"]
+    rows = [(repo_id, 2**40 + at, f"flow {at}", "a/b.yml", "b.yml", 1) for at in range(n)]
+    db.insert_many("workflow", "repo_id, number, name, path, file_name, created_at", rows)
 
 
 GROUP = "repo_id, name, name_key, members"
@@ -523,6 +529,8 @@ FILL: dict[str, Fill] = {
     "repos/get-combined-status-for-ref": Fill(commit_statuses),
     "checks/list-suites-for-ref": Fill(check_suites),
     "actions/list-workflow-runs-for-repo": Fill(workflow_runs),
+    "actions/list-workflow-runs": Fill(workflow_runs),
+    "actions/list-repo-workflows": Fill(workflows),
     "repos/get-repo-rule-suites": Fill(suites_of("hello")),
     "repos/get-org-rule-suites": Fill(suites_of("acme")),
     "actions/list-concurrency-groups-for-repository": Fill(concurrency_groups),

@@ -300,6 +300,7 @@ SAMPLES = {
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
     "rule_suite_id": Sample(lambda w: SUITE, lambda w: SUITE + 1),
     "run_id": Sample(lambda w: w.hello.workflow_run, lambda w: w.vault.workflow_run),
+    "workflow_id": Sample(lambda w: w.hello.workflow_run, lambda w: w.vault.workflow_run),
     "concurrency_group_name": Sample(lambda w: "of-hello", lambda w: "of-vault", "production"),
     "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
     "invitation_id": Sample(lambda w: w.hello.invitation, lambda w: w.vault.invitation),
@@ -644,7 +645,8 @@ def _running(db: Connection, repo: Row) -> int:
     """Create a run that holds a concurrency group and names an inactive one. Return its number."""
     number = 2_000 + int(repo["id"])
     reported = {
-        "workflow_run": {"id": number, "status": "in_progress", "actor": {"login": "octo"}},
+        "workflow_run": {"id": number, "status": "in_progress", "actor": {"login": "octo"}}
+        | {"workflow_id": number},
         "concurrency": {"group": f"of-{repo['name']}", "configured": ["production"]},
     }
     workflow_projection.project_run(db, repo, reported, projection_table.projected_events(db))

@@ -124,7 +124,7 @@ def _run(urls: Urls, run: Row, around: RunRelations, *, pulls: bool) -> Workflow
         "event": run["event"] or "",
         "status": run["status"],
         "conclusion": run["conclusion"],
-        "workflow_id": details.get("workflow_id", 0),
+        "workflow_id": run["workflow_number"],
         **_urls(urls, repo, run),  # type: ignore[typeddict-item]  # its names are not literals
         "pull_requests": _pulls(urls, repo, details) if pulls else [],
         "created_at": iso(run["created_at"]),
@@ -152,7 +152,7 @@ def _optional(run: Row, around: RunRelations) -> dict[str, Any]:
 
 def _urls(urls: Urls, repo: Row, run: Row) -> dict[str, str | None]:
     url = urls.workflow_run(repo, run["number"])
-    suite, workflow = run["suite_number"], run["details"].get("workflow_id")
+    suite, workflow = run["suite_number"], run["workflow_number"]
     before = f"{url}/attempts/{run['attempt'] - 1}" if run["attempt"] > 1 else None
     return {
         "url": url,
@@ -164,7 +164,7 @@ def _urls(urls: Urls, repo: Row, run: Row) -> dict[str, str | None]:
         "cancel_url": f"{url}/cancel",
         "rerun_url": f"{url}/rerun",
         "previous_attempt_url": before,
-        "workflow_url": "" if workflow is None else urls.workflow(repo, workflow),
+        "workflow_url": urls.workflow(repo, workflow) if workflow else "",
     }
 
 

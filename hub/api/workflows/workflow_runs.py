@@ -1,6 +1,7 @@
 """Workflow runs, as events have reported them."""
 
 import re
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MaxLen
@@ -16,10 +17,10 @@ from hub.rest.validation import Digits, Text
 from store import Row, clock
 from store.clock import DAY
 from store.errors import Invalid
-from store.workflows import run_queries, workflow_runs
+from store.workflows import run_queries, workflow_runs, workflows
 from store.workflows.run_queries import RunFilter
 
-ops = OperationGroup("actions", run_id=workflow_runs.get)
+ops = OperationGroup("actions", run_id=workflow_runs.get, workflow_id=workflows.find)
 
 READ = on_repo("actions", "read").or_anyone()
 BOUND = re.compile(r"(>=|<=|>|<)?([^.*]+)")
@@ -79,13 +80,19 @@ def list_workflow_runs_for_repo(
 
     The newest first.
     """
-    chosen = _chosen(query)
-    page.total = run_queries.count(ctx.db, repo["id"], chosen)
-    rows = run_queries.page(ctx.db, repo["id"], chosen, **page.bounds)
-    shown = workflow_run_serializers.workflow_runs(
-        ctx.urls, ctx.db, repo, rows, pulls=not query.get("exclude_pull_requests", False)
-    )
-    return {"total_count": page.total, "workflow_runs": shown}
+    return _page(ctx, repo, page, query, _chosen(query))
+
+
+@ops("GET /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs", READ, errors=(422,))
+def list_workflow_runs(
+    ctx: Context, repo: Row, workflow: Row, page: NumberedPaging, query: RunQuery
+) -> WorkflowRuns:
+    """List workflow runs for a workflow
+
+    The newest first.
+    """
+    chosen = replace(_chosen(query), workflow_number=workflow["number"])
+    return _page(ctx, repo, page, query, chosen)
 
 
 @ops("GET /repos/{owner}/{repo}/actions/runs/{run_id}", READ)
@@ -98,6 +105,17 @@ def get_workflow_run(ctx: Context, repo: Row, run: Row, query: PullsWanted) -> W
         ctx.urls, ctx.db, repo, [run], pulls=not query.get("exclude_pull_requests", False)
     )
     return shown
+
+
+def _page(
+    ctx: Context, repo: Row, page: NumberedPaging, query: RunQuery, chosen: RunFilter
+) -> WorkflowRuns:
+    page.total = run_queries.count(ctx.db, repo["id"], chosen)
+    rows = run_queries.page(ctx.db, repo["id"], chosen, **page.bounds)
+    shown = workflow_run_serializers.workflow_runs(
+        ctx.urls, ctx.db, repo, rows, pulls=not query.get("exclude_pull_requests", False)
+    )
+    return {"total_count": page.total, "workflow_runs": shown}
 
 
 def _chosen(query: RunQuery) -> RunFilter:

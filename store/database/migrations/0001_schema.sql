@@ -1199,7 +1199,22 @@ CREATE TABLE check_annotation (
 
 CREATE INDEX check_annotation_run ON check_annotation (run_id, id);
 
--- Workflow runs and their jobs, and the concurrency groups that they wait for or hold.
+-- Workflows, their runs and jobs, and the concurrency groups that those wait for or hold.
+
+CREATE TABLE workflow (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,             -- the platform's id
+    name TEXT NOT NULL,
+    path TEXT NOT NULL,
+    file_name TEXT NOT NULL,            -- the last part of the path
+    state TEXT NOT NULL DEFAULT 'active',
+    created_at BIGINT NOT NULL,
+    reported_at BIGINT,                 -- the platform's time of the last update
+    UNIQUE (repo_id, number)
+);
+
+CREATE INDEX workflow_file ON workflow (repo_id, file_name, number);
 
 CREATE TABLE workflow_run (
     id {id},
@@ -1214,6 +1229,7 @@ CREATE TABLE workflow_run (
     head_branch TEXT,
     head_sha TEXT,
     suite_number BIGINT,                -- the public id of its check suite
+    workflow_number BIGINT NOT NULL DEFAULT 0,  -- the public id of its workflow; 0: not reported
     actor_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     details TEXT NOT NULL DEFAULT '{{}}', -- JSON object: the other members that the API shows
     created_at BIGINT NOT NULL,
@@ -1222,6 +1238,8 @@ CREATE TABLE workflow_run (
 );
 
 CREATE INDEX workflow_run_created ON workflow_run (repo_id, created_at, id);
+
+CREATE INDEX workflow_run_workflow ON workflow_run (repo_id, workflow_number, created_at, id);
 
 -- Also lists a user's runs in a repository.
 CREATE INDEX workflow_run_actor ON workflow_run (actor_id, repo_id, created_at, id)

@@ -44,6 +44,12 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/pulls/{pull_number}", "patch"),
     ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
 }
+# Workflows: `gh run list` and `gh workflow list` read them.
+BEYOND |= {
+    ("/repos/{owner}/{repo}/actions/workflows", "get"),
+    ("/repos/{owner}/{repo}/actions/workflows/{workflow_id}", "get"),
+    ("/repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs", "get"),
+}
 # Dry runs of a filter, which only this hub offers.
 BEYOND |= {
     ("/orgs/{org}/hooks/{hook_id}/filter/tests", "post"),
