@@ -153,7 +153,7 @@ class PayloadCache:
         inline = partial(read_payloads, most=MAX_INLINE_BYTES)
         read = inline if store.engine.inline else read_payloads
         self._loader = BatchLoader(store, read, self._keep)
-        self._ahead: set[int] = set()
+        self._ahead: OrderedDict[int | tuple[int, str], None] = OrderedDict()
         self._known: OrderedDict[int | tuple[int, str], Payload] = OrderedDict()
         self._bytes = 0
         self._encoding = asyncio.Lock()
@@ -175,7 +175,7 @@ class PayloadCache:
         self._bytes += size
         while self._bytes > self._max_bytes and len(self._known) > 1:
             key, dropped = self._known.popitem(last=False)
-            self._ahead.discard(key)
+            self._ahead.pop(key, None)
             dropped.keeper = None
             self._bytes -= dropped.memory
 
@@ -189,21 +189,23 @@ class PayloadCache:
         payload = self._known.get(event_id)
         if payload is not None:
             self._known.move_to_end(event_id)
-            self._ahead.discard(event_id)
+            self._ahead.pop(event_id, None)
             return payload
         found = await self._loader.get(event_id, self._unread(ahead))
-        self._ahead.discard(event_id)
+        self._ahead.pop(event_id, None)
         return None if found is None else self.put(event_id, found)
 
     def _unread(self, ahead: Callable[[], Iterable[int]]) -> list[int]:
         if len(self._ahead) >= MOST_AHEAD:
+            # Those of a failing hook may never be used, and must not count for ever.
+            self._ahead.popitem(last=False)
             return []
         return [event_id for event_id in ahead() if event_id not in self._known]
 
     def _keep(self, found: dict[int, Payload | None]) -> None:
         for event_id, payload in found.items():
             if payload is not None:
-                self._ahead.add(event_id)
+                self._ahead[event_id] = None
                 self.put(event_id, payload)
 
     async def add_repository(self, payload: Payload) -> None:

@@ -181,6 +181,18 @@ async def test_little_is_read_ahead_of_its_use(
     assert [one in contents for one in numbers[5:]] == [harness.store.engine.inline] * 2
 
 
+async def test_payloads_that_nobody_uses_do_not_end_reading_ahead(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_AHEAD", 2)
+    numbers = [(await harness.event()).event_id for _ in range(6)]
+    contents = PayloadCache(harness.store)
+    await contents.get(numbers[0], lambda: numbers[1:3])
+    await contents.get(numbers[3], lambda: numbers[4:])
+    await contents.get(numbers[4], lambda: numbers[5:])
+    assert (numbers[5] in contents) == harness.store.engine.inline
+
+
 async def test_nothing_large_is_read_ahead(harness: WorkerHarness) -> None:
     body = b'{"text": "%s"}' % (b"a" * (module.MAX_INLINE_BYTES // 2))
     first, second, third = [(await harness.event(body)).event_id for _ in range(3)]
