@@ -6,11 +6,12 @@ advice.
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from hub.admin.administrators import AdminAuth
 from hub.admin.observability import Observability
-from hub.http.errors import ClientGone, status_of
+from hub.http.errors import ClientGone, Malformed, TooLarge, status_of
 from hub.http.forms import Form, read_apart, read_form
 from hub.http.response import Response, header
 from hub.http.routing import path_of
@@ -23,6 +24,7 @@ from hub.ui.audience import NOBODY, authorize, is_for, redirect_to_sign_in
 from hub.ui.csrf import FIELD
 from hub.ui.errors import NotSignedIn, failed, signed_out
 from hub.ui.headers import PAGE
+from hub.ui.hook_form import kept_fields
 from hub.ui.section import (
     ROOT,
     Action,
@@ -91,7 +93,10 @@ class Dashboard:
             try:
                 viewer = await self.services.store.read(authorize, visit, act.who, self.admins)
             except NotSignedIn:
-                visit.keep_form(await self.form(visit.request))
+                if visit.is_own:
+                    # Without a readable form, the browser is led to the sign-in.
+                    with suppress(Malformed, TooLarge):
+                        visit.keep_form(await self.form(visit.request))
                 raise
             form = await self.form(visit.request, MOST_FORM if viewer is NOBODY else MOST_ACTION)
             visit.keep_form(form)
@@ -266,7 +271,7 @@ class Dashboard:
             "place": visit.place,
             "menu": self._offered(viewer),
             "request_id": visit.request.request_id,
-            "kept": visit.kept,
+            "kept": kept_fields.fields(visit.kept),
             "origin": visit.origin + self.services.urls.prefix,
             "manual": f"{self.services.urls.prefix}/docs",
             "now": self.services.store.clock.now(),

@@ -1,6 +1,6 @@
 """Error pages: the message, and advice for the user."""
 
-from hub.http.errors import message_of, status_of
+from hub.http.errors import Blocked, TooFast, message_of, status_of
 from hub.rest.context import Services
 from hub.rest.request import Request
 from hub.ui.csrf import NotFromForm, OutOfDate
@@ -30,6 +30,8 @@ AGAIN = "Go back and try again."
 ELSE = f"{AGAIN} If the error persists, look up the request's id in the log."
 # How the message of Missing begins if it is a sentence. Otherwise it is a noun, or has a colon.
 SENTENCES = ("there is ", "hook ")
+# These end by themselves, and the message says when.
+LATER = (Blocked, TooFast)
 
 
 KEPT = "Nothing was changed, and this page keeps your entries."
@@ -50,7 +52,7 @@ def failed(
     if is_kept and isinstance(error, OutOfDate):
         return _page("Send the form again", status, OF_EARLIER, may_repeat=True)
     message = _message(error, status, request.request_id)
-    may_repeat = is_kept and status >= 500
+    may_repeat = is_kept and (status >= 500 or isinstance(error, LATER))
     return _page(
         _title(error, status), status, message, _remedy(error, status), may_repeat=may_repeat
     )
@@ -71,6 +73,8 @@ def _page(
 def _title(error: Exception, status: int) -> str:
     if isinstance(error, NotFromForm):
         return "The form was not accepted"
+    if isinstance(error, LATER):
+        return "Too many requests"
     return TITLES.get(status, "Something went wrong")
 
 
@@ -90,6 +94,6 @@ def _reason(error: Exception) -> str:
 
 def _remedy(error: Exception, status: int) -> str:
     """Return the advice. It is empty if the message itself has it."""
-    if isinstance(error, NotFromForm) or _reason(error):
+    if isinstance(error, (NotFromForm, *LATER)) or _reason(error):
         return ""
     return REMEDIES.get(status, AGAIN if status < 500 else ELSE)

@@ -118,9 +118,14 @@ class SessionRequest:
             self.keep(cookies.DOOR, cookie)
         return csrf.token_of(cookie)
 
+    @property
+    def is_own(self) -> bool:
+        """Return whether the browser says that a page of the dashboard sent the request."""
+        return csrf.is_own(self.request, self.origin)
+
     def keep_form(self, form: Form) -> None:
         """Keep the fields of a form, unless another site may have sent it."""
-        if csrf.is_own(self.request, self.origin):
+        if self.is_own:
             self.kept = [pair for pair in form.pairs if pair[0] != csrf.FIELD]
 
     def check_form(self, given: str, *, of_anyone: bool = False) -> None:

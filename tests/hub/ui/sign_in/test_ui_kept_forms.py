@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from dashboard_client import SAME, open_dashboard, text_of
 
+from hub.auth import rate_limits
+from hub.ui.dashboard import MOST_FORM
 from store import Store
 from store.errors import Unavailable
 from store.hooks import hooks
@@ -94,3 +96,43 @@ async def test_a_payload_is_kept_while_the_hook_is_off(store: Store, seed: Any) 
         assert answer.status_code == 409
         assert "The hook is off" in text_of(answer.text)
         assert html.escape(form["payload"]).replace("&quot;", "&#34;") in answer.text
+
+
+async def test_no_page_repeats_a_secret(store: Store, seed: Any) -> None:
+    """The user enters it again, and the browser sends no form without it."""
+    secrets = {"own_secret": "mine-0", "tls_client_key": "mine-1", "oauth2_client_secret": "mine-2"}
+    headers = {"header_name": ["X-Env", "Authorization"], "header_value": ["blue", "mine-3"]}
+    sent = FILLED | secrets | headers
+    async with open_dashboard(store, seed.token) as browser:
+        browser.client.cookies.clear()
+        answer = await browser.client.post(AT, data=sent, headers=SAME)
+        assert answer.status_code == 401
+        assert "mine-" not in answer.text
+        assert "Enter secret values again" in text_of(answer.text)
+        kept = fields(answer.text)
+        assert kept["header_name"] == headers["header_name"]
+        assert kept["header_value"] == ["blue"]
+        again = re.findall(r'<(?:input|textarea) [^>]*name="([^"]*)"[^>]* required', answer.text)
+        assert sorted(again) == ["header_value", *sorted(secrets)]
+
+
+async def test_a_form_that_is_too_large_leads_to_the_sign_in(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        browser.client.cookies.clear()
+        answer = await browser.client.post(AT, data={"url": "x" * MOST_FORM}, headers=SAME)
+        assert answer.headers["location"] == "/ui/sign-in?ended=1"
+
+
+async def test_a_form_is_sent_again_after_too_many(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limits, "ACTIONS_PER_MINUTE", 1)
+    async with open_dashboard(store, seed.token) as browser:
+        answer = await browser.post(AT, FILLED | {"events": ["push"]}, on=AT)
+        assert answer.status_code == 403
+        assert "Please wait" in text_of(answer.text)
+        assert "Sign in with a token" not in answer.text
+        kept = fields(answer.text)
+        monkeypatch.undo()
+        answer = await browser.client.post(AT, data=kept, headers=SAME)
+        assert answer.status_code == 303
