@@ -33,7 +33,8 @@ SERVER_ERROR = Heading(
 UNAVAILABLE = Heading(
     "Unavailable",
     "The database cannot be reached or written at the moment, or the server has too much to do. "
-    "Wait for the seconds in `Retry-After`, then send the same request again.",
+    "Wait for the seconds in `Retry-After`, then send the same request again. Each such error has "
+    "the member `code` with the value `unavailable`.",
     general=True,
 )
 VALIDATION = Heading(

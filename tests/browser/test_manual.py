@@ -51,6 +51,12 @@ QUESTIONS = {
         "/docs/how-to/receive-and-verify",
         "from-which-ip-addresses-they-come",
     ),
+    "which IPs call me": (
+        "/docs/how-to/receive-and-verify",
+        "from-which-ip-addresses-they-come",
+    ),
+    "pull hook": ("/docs/how-to/receive-behind-a-firewall", "pull-hooks"),
+    "status codes": ("/docs/how-to/receive-and-verify", "status-codes-of-your-answers"),
     "how long are payloads kept": ("/docs/explanation/guarantees", "retention"),
     "X-GitHub-Hook-Installation-Target-ID": ("/docs/reference/headers", "headers-of-deliveries"),
     "lost token": ("/docs/how-to/rotate-secrets", "a-token"),

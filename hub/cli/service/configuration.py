@@ -26,6 +26,13 @@ PREFIX = "TOCSIN_"
 OTHER_VARIABLES = ("CONFIG", "LISTEN_SECRET", "LISTEN_SERVER", "LISTEN_TOKEN")
 """The names after PREFIX that commands read, and that are no settings."""
 PLACES = (Path("/etc/tocsin/tocsin.toml"), Path("tocsin.toml"))
+WORDS = {
+    "float_parsing": "use a number",
+    "int_parsing": "use a whole number",
+    "int_from_float": "use a whole number",
+    "bool_parsing": "use true or false",
+}
+"""Messages in place of pydantic's, which speak of its own parsing, by the kind of problem."""
 
 
 # mypy's pydantic plugin gives each part a constructor of its own, and the constructors differ.
@@ -196,7 +203,7 @@ def explanation(problem: Mapping[str, Any], *, secret: bool) -> str:
     value = None if secret else problem["input"]
     if isinstance(value, str):
         value = redact_url(value)
-    message: str = problem["msg"].removeprefix("Value error, ")
+    message: str = WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
     if not isinstance(value, str | int | float) or repr(value) in message:
         return message
     return f"{message}, not {value!r}"

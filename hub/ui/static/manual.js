@@ -8,7 +8,7 @@ const SETTINGS = "reference/settings";
 
 function stem(word) {
   if (word.length > 5) word = word.replace(/(ing|ed|ion)$/, "");
-  return word.length > 3 ? word.replace(/(es|s|e)$/, "") : word;
+  return word.length > 3 ? word.replace(/(es|s|e)$/, "") : word.replace(/^(..)s$/, "$1");
 }
 
 function words(text) {

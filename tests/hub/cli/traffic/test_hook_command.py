@@ -55,6 +55,8 @@ def test_a_secret_is_read_from_standard_input(run, store: Store, hook_id):
         (["no-url"], "not of the form"),
         ([URL, "--event", "nothing"], "nothing"),
         ([URL, "--timeout", "0"], "timeout"),
+        ([URL, "--rate", "x"], "rate: use a number, not 'x'"),
+        ([URL, "--concurrency", "1.5"], "concurrency: use a whole number, not '1.5'"),
         (["https://198.41.0.4/hook", "--event", "push", "--content-type", "xml"], "xml"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
