@@ -59,6 +59,8 @@ class HookCounts:
 
     codes: Counter[int] = field(default_factory=Counter)
     ranges: list[int] = field(default_factory=lambda: [0] * len(RANGES))
+    longest: int | None = None
+    """A duration that no attempt exceeded, in microseconds, if one is known."""
 
     def add(self, code: int, ranges: Iterable[int]) -> None:
         """Add attempts with this status code."""
@@ -85,7 +87,8 @@ class HookCounts:
 
     def quantile(self, share: float) -> float | None:
         """Estimate the duration in microseconds that this share of attempts did not exceed."""
-        return quantile(self.ranges, BOUNDS, share)
+        found = quantile(self.ranges, BOUNDS, share)
+        return found if found is None or self.longest is None else min(found, self.longest)
 
 
 def between(

@@ -7,6 +7,7 @@ from hub.ui.charts.over_time import Chart, Series, stacked
 from hub.ui.trends.latency_chart import latency
 from hub.ui.view_context import ViewContext
 from store.clock import MINUTE
+from store.delivery.listing import attempt_durations
 from store.monitoring import hook_tallies
 from store.monitoring.hook_tallies import NO_ANSWER, HookCounts
 
@@ -39,6 +40,12 @@ def summary(ctx: ViewContext, hook_ids: list[int]) -> dict[str, Any]:
     total = HookCounts()
     for one in found.values():
         total.add_period(one)
+    if 0 < total.total <= attempt_durations.MOST:
+        # The ranges are wide, so that the estimates may be above all that was measured.
+        longest = attempt_durations.longest(ctx.db, hook_ids, first * MINUTE, total.total)
+        total.longest = longest
+        for one in found.values():
+            one.longest = longest
     return {
         "span": span,
         "spans": {key: words for key, (words, _, _) in SPANS.items()},

@@ -73,3 +73,13 @@ async def test_all_hooks_of_a_host_that_one_may_see(world: World) -> None:
         assert "of 1 attempt" in text_of(page)
         for host in ("nowhere.example", "%25", "a%00b"):
             assert (await browser.get(f"/ui/hosts/{host}")).status_code == 404
+
+
+async def test_no_percentile_is_above_the_longest_attempt(world: World) -> None:
+    world.send(world.good, "a", "b", duration=102_000)
+    at = f"/ui/hooks/{world.good['id']}/trends"
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        assert "p95 102 ms p99 102 ms" in text_of(await browser.page(at))
+        assert world.store.do(lambda db: db.execute("DELETE FROM attempt WHERE id = 1")) == 1
+        page = text_of(await browser.page(at))
+        assert "p99 102 ms" not in page, "an attempt that is gone may have been longer"
