@@ -19,6 +19,13 @@ COLUMNS = (
 )
 SUCCEEDED = "a.status_code BETWEEN 200 AND 299 AND a.error IS NULL"
 FAILED = "(a.status_code IS NULL OR a.status_code NOT BETWEEN 200 AND 299 OR a.error IS NOT NULL)"
+REPOSITORY = (
+    "CASE WHEN COALESCE(h.org_id, o.id) = o.id THEN o.login || '/' || r.name END AS repository"
+)
+"""The present name of the repository `r` of owner `o`, for the hook `h`.
+
+A repository that has left the hook's organization has none here: its name may be private there.
+"""
 
 
 def page(

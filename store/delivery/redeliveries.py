@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries, delivery_queries
+from store.delivery.attempts import REPOSITORY
 from store.ordering.delivery_states import BEHIND, WAITING
 
 
@@ -16,14 +17,15 @@ def candidates(db: Connection, attempt_ids: Iterable[int]) -> list[Row]:
     """
     return db.all(
         "SELECT max(a.id) AS id, a.event_id, a.hook_id, a.repo_id, e.org_id, e.name AS event,"
-        " e.action, COALESCE(h.url, max(a.url)) AS url, o.login || '/' || r.name AS repository,"
+        f" e.action, COALESCE(h.url, max(a.url)) AS url, {REPOSITORY},"
         " CASE WHEN e.body IS NULL THEN 0 ELSE 1 END AS kept,"
         " CASE WHEN h.id IS NULL OR h.deleted_at IS NOT NULL THEN 0 ELSE 1 END AS there"
         f" FROM {db.each('ids', wanted='integer')} AS w JOIN attempt a ON a.id = w.wanted"
         " JOIN event e ON e.id = a.event_id LEFT JOIN hook h ON h.id = a.hook_id"
         " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
         " GROUP BY a.event_id, a.hook_id, a.repo_id, e.org_id, e.name, e.action, h.url,"
-        " o.login, r.name, CASE WHEN e.body IS NULL THEN 0 ELSE 1 END, h.id, h.deleted_at"
+        " h.org_id, h.id, h.deleted_at, o.id, o.login, r.name,"
+        " CASE WHEN e.body IS NULL THEN 0 ELSE 1 END"
         " ORDER BY 1 DESC",
         ids=json_array(attempt_ids),
     )

@@ -141,6 +141,19 @@ async def test_an_owner_finds_the_deliveries_of_the_organization(
             await heard.until(last)
 
 
+async def test_an_owner_does_not_learn_the_new_name_of_a_repository_that_left(
+    around: Around,
+) -> None:
+    store, seed = around.world.store, around.world.seed
+    left = "UPDATE repository SET owner_id = :owner, name = 'hush', private = 1 WHERE id = :id"
+    store.do(lambda db: db.execute(left, owner=seed.reader["id"], id=around.repo["id"]))
+    attempt = around.attempt(around.org)
+    async with open_dashboard(store, around.token(seed.octo, *OWNING)) as browser:
+        for path in ("deliveries", "deliveries?sort=time", f"retry?attempt={attempt}"):
+            assert "hush" not in await browser.page(f"/ui/{path}"), path
+        assert f"/ui/deliveries/{attempt}" in await browser.page("/ui/deliveries")
+
+
 async def test_an_event_counts_the_deliveries_that_the_viewer_may_see(around: Around) -> None:
     store, seed = around.world.store, around.world.seed
     owner, admin = (around.token(one, *OWNING) for one in (seed.octo, seed.reader))
