@@ -408,7 +408,8 @@ class TestLinks:
             browser.client.cookies.clear()
             value = place.partition("link=")[2]
             again = await browser.post("/ui/shared", {"link": value}, on=place)
-        assert again.status_code == 403
+            assert again.status_code == 403
+            assert "exceeded a secondary rate limit" in again.text
 
     async def test_a_link_lasts_no_other_time(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
