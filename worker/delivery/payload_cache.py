@@ -14,6 +14,7 @@ from store import Connection, Row, Store, trace_context
 from store.apps import event_installations
 from store.delivery import event_fields, events, incoming
 from store.delivery.websub import websub, websub_feeds
+from store.delivery.websub.publication import is_published
 from store.delivery.websub.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
 from store.formats.event_view import EventView, Json
 from store.formats.formats import Rendered, render
@@ -82,8 +83,16 @@ class Payload:
     """The cache that counts its memory, or None."""
     repository: Json | None = None
     """The event's repository if the body has none, or else empty; None if it was not looked up."""
+    _published: bool | None = None
     _form: bytes | None = None
     _rendered: dict[tuple[str, str, bool], Rendered] = field(default_factory=dict)
+
+    @property
+    def is_published(self) -> bool:
+        """Return whether the topics of a public repository publish it. All subscribers ask."""
+        if self._published is None:
+            self._published = is_published(self.name, self.body)
+        return self._published
 
     @property
     def memory(self) -> int:

@@ -10,7 +10,6 @@ from hmac import digest
 
 from store import Connection
 from store.delivery.websub import websub
-from store.delivery.websub.publication import is_published
 from store.delivery.websub.websub_topics import FEEDS, Topic
 from store.errors import Unusable
 from store.formats.formats import Rendered
@@ -54,7 +53,7 @@ class WebSubTarget(Target):
         if topic is not None and topic.key in FEEDS:
             return await cache.feed(event_id, topic, self.hub)
         found = await cache.get(event_id, ahead)
-        return found if found is not None and is_published(found.name, found.body) else None
+        return found if found is not None and found.is_published else None
 
     def head(
         self,

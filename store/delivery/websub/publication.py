@@ -19,6 +19,8 @@ FIELDS = ("field_added", "field_removed")
 RELATIONS = ("sub_issues", "issue_dependencies")
 RELATED = ("sub_issue_repo", "parent_issue_repo", "blocked_issue_repo", "blocking_issue_repo")
 PRIVATE = re.compile(rb'"private"\s*:\s*true')
+# Members whose content users choose. A payload is public with its event, whatever they say.
+CHOSEN = frozenset(["client_payload", "inputs", "npm_metadata", "payload"])
 # Members of `changes` with the repository to which an issue moves, or from which it comes.
 MOVES = ("new_repository", "old_repository")
 
@@ -51,15 +53,15 @@ def _names_private(body: bytes) -> bool:
     return PRIVATE.search(body) is not None and _has(read(body), "private", True)
 
 
-def _has(payload: dict[str, Any], name: str, value: Any) -> bool:
-    """Return whether an object anywhere in the payload has this member with this value."""
+def _has(payload: dict[str, Any], name: str, wanted: Any) -> bool:
+    """Return whether an object of the platform in the payload has this member with this value."""
     left: list[Any] = [payload]
     while left:
         one = left.pop()
         if isinstance(one, dict):
-            if one.get(name) == value:
+            if one.get(name) == wanted:
                 return True
-            left += one.values()
+            left += [value for key, value in one.items() if key not in CHOSEN]
         elif isinstance(one, list):
             left += one
     return False

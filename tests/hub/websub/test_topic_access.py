@@ -175,6 +175,14 @@ async def test_a_public_topic_names_no_private_repository(
     assert len(whole["items"]) == 2
 
 
+async def test_members_that_users_choose_hide_no_event(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    body = orjson.dumps({"repository": OWN, "deployment": {"payload": {"private": True}}})
+    store.do(lambda db: accept(db, seed.hello, "deployment", body, "one"))
+    assert (await hub.get("/octo/hello/events/deployment")).content == body
+
+
 ASKED = {"slug": "core", "privacy": "secret"}
 
 

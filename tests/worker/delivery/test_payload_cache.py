@@ -60,6 +60,16 @@ def test_the_form_is_built_once_for_all_hooks() -> None:
     assert content.body_as("json") is content.body
 
 
+def test_many_subscribers_ask_once_whether_a_topic_publishes_an_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    monkeypatch.setattr(module, "is_published", lambda *given: asked.append(given) or False)
+    payload = Payload("push", "1", b'{"private":true}')
+    assert [payload.is_published for _ in range(3)] == [False] * 3
+    assert asked == [("push", b'{"private":true}')]
+
+
 async def test_one_event_to_many_form_hooks_is_encoded_once(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
