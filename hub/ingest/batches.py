@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from hub.auth.credentials import Caller
@@ -14,6 +15,7 @@ from hub.ingest import event_envelope, event_lines
 from hub.ingest.batch_endpoint import BatchEndpoint
 from hub.ingest.event_lines import EventLine
 from hub.ingest.event_spans import EventSpans, trace_of
+from hub.ingest.owner_events import OwnerEvents
 from hub.ingest.push_access import check_push_token, repository_to_push
 from hub.ingest.rejections import Rejections
 from hub.rest.context import Services
@@ -31,6 +33,8 @@ line: {"id", "event", "repository": "owner/name", "payload": {...}}; id is optio
 traceparent and tracestate. The batch is \
 signed by a source as above, or sent with a token that may push to each of the repositories. \
 A token without that scope or permission gets 403. \
+Only an owner's or a site administrator's token may send events of no repository, or name another \
+repository of the owner in a payload. \
 If one line is bad, nothing is stored, and the response (400, 422) lists each bad line by its \
 number, from 1. \
 Otherwise it is 202 {"accepted", "duplicates", "events": [{"id", "event_id", "deliveries"}]}."""
@@ -43,6 +47,8 @@ Found = dict[str, Row | HubError | None]
 """By name: the repository, the error that rejects it, or None if it is not known here."""
 Organizations = dict[str, int | HubError]
 """By login: the organization's id, 0 if it is not known here, or the error that rejects it."""
+Errors = list[tuple[int, HubError]]
+"""The numbers of bad lines, with the error that rejects each."""
 
 
 class Batches:
@@ -63,14 +69,15 @@ class Batches:
         lines = await asyncio.to_thread(
             read, body, most, RESOURCE, partial(event_lines.read, check)
         )
-        names = {line.repository for line in lines}
         organizations: Organizations = {}
+        refused: Errors = []
         if source is not None:
             found, organizations = await self._services.store.read(_check_source, source, lines)
         else:
             assert caller is not None, "a batch has a token or a signature"
-            found = await self._services.store.read(_check_write_access, caller, names)
-        reject(RESOURCE, _errors(lines, found, organizations))
+            found, refused = await self._services.store.read(_check_caller, caller, lines)
+        bad = [*_errors(lines, found, organizations), *refused]
+        reject(RESOURCE, sorted(bad, key=itemgetter(0)))
         arrived = await asyncio.to_thread(_arrivals, lines, found, organizations, source)
         for line, event in zip(lines, arrived, strict=True):
             event.trace = line.trace
@@ -78,6 +85,23 @@ class Batches:
             receipts += await self._services.store.write(events.accept_all, arrived)
         self._services.metrics.count_accepted(receipts)
         return json_response(202, _receipts(receipts))
+
+
+def _check_caller(
+    db: Connection, caller: Caller, lines: Sequence[EventLine]
+) -> tuple[Found, Errors]:
+    """Return the repositories, and the errors of lines that only an owner may send."""
+    found = _check_write_access(db, caller, {line.repository for line in lines})
+    events_of, errors = OwnerEvents(db, caller), []
+    for line in lines:
+        repo = found[line.repository]
+        if isinstance(repo, dict):
+            try:
+                events_of.check(repo, line.name, line.payload)
+            except HubError as error:
+                # Its traceback keeps the payload in memory.
+                errors.append((line.number, error.with_traceback(None)))
+    return found, errors
 
 
 def _check_write_access(db: Connection, caller: Caller, names: Iterable[str]) -> Found:

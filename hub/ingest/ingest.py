@@ -9,7 +9,7 @@ from hub.http.body import LARGE
 from hub.http.errors import Forbidden, Malformed, TooLarge
 from hub.http.forms import URLENCODED, kind_of, read_apart, read_urlencoded
 from hub.http.response import Response, json_response
-from hub.ingest import event_envelope
+from hub.ingest import event_envelope, owner_events
 from hub.ingest.auth_batcher import AuthBatcher
 from hub.ingest.batch_endpoint import NDJSON
 from hub.ingest.batches import Batches, organization_id
@@ -28,7 +28,10 @@ TOPIC = """Post an event of a repository
 The body is the payload, a JSON object. An id in X-Service-Delivery, X-GitHub-Delivery or \
 Idempotency-Key makes it safe to repeat the request: the same body again gives the first response, \
 another body under the same id is 409. The response is 202 once the event and its deliveries are \
-on disk: {"id", "event_id", "deliveries"}.
+on disk: {"id", "event_id", "deliveries"}. Only an owner of {owner} or a site administrator may \
+send an event of no repository, such as team; others get 403. They get 422 if \
+payload.repository.full_name is another name of the same owner, unless it is a former one, or \
+payload.repository.id is the platform's id of this repository.
 
 Role: write. Permission: contents (write). Scopes: repo, or public_repo for a public repository."""
 
@@ -68,6 +71,8 @@ class IngestEndpoints:
             body = await self._body(request, attempt)
             try:
                 payload = await event_envelope.read_payload(body)
+                if not owner_events.is_usual(repo, name, payload):
+                    await self._services.store.read(owner_events.check, caller, repo, name, payload)
                 arrival = await _arrival(EventOrigin(repo["id"]), guid, name, body, payload)
                 # Many requests wait for the commit at once, and a parsed payload takes many times
                 # the memory of its text.

@@ -68,6 +68,14 @@ UNASKED_EVENTS = frozenset(
     ["github_app_authorization", "installation", "installation_repositories"]
 )
 """Platform events that the hook of an app gets because they are about the app."""
+EVENTS_IN_REPOSITORIES = (
+    PLATFORM_EVENTS
+    - ORGANIZATION_EVENTS
+    - OTHER_EVENTS
+    - UNASKED_EVENTS
+    - {"installation_target", "security_advisory"}
+)
+"""Platform events of what is in a repository. Everybody who may push to it can send them."""
 FITTING = {
     "repository": PLATFORM_EVENTS - ORGANIZATION_EVENTS - APP_EVENTS - OTHER_EVENTS,
     "organization": PLATFORM_EVENTS - APP_EVENTS - OTHER_EVENTS,

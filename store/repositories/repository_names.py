@@ -39,6 +39,29 @@ class ReportedRepository(NamedTuple):
     former_name: str | None
 
 
+class RepositoryIdentity(NamedTuple):
+    """The id that the platform gave a repository, or None, and its names in lower case."""
+
+    foreign_id: int | None
+    names: frozenset[str]
+
+    def fits(self, reported: ReportedRepository) -> bool:
+        """Return whether a payload means this repository, by its id or a name it has or had."""
+        known = self.foreign_id is not None and self.foreign_id == reported.foreign_id
+        return known or reported.name.lower() in self.names
+
+
+def identity(db: Connection, repo_id: int) -> RepositoryIdentity:
+    """Return the identity of a repository. A deleted one has no id and no names."""
+    names = db.column(
+        "SELECT name_key FROM repository WHERE id = :id"
+        " UNION ALL SELECT name_key FROM repository_name WHERE repo_id = :id",
+        id=repo_id,
+    )
+    foreign_id = db.value("SELECT foreign_id FROM repository WHERE id = :id", id=repo_id)
+    return RepositoryIdentity(foreign_id, frozenset(names))
+
+
 def read(payload: dict[str, Any], full_name: str | None = None) -> ReportedRepository | None:
     """Return the repository of a payload, or None if it names none.
 

@@ -1,0 +1,154 @@
+"""Events that only owners may send with a token: of no repository, or of another one."""
+
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from assertions import assert_error, waiting
+
+from store import Connection, Store
+from store.accounts import accounts, tokens
+from store.hooks import hooks
+from store.hooks.hook_targets import SYSTEM, organization
+from store.repositories import repositories
+
+KIND = {"Content-Type": "application/x-ndjson"}
+OF_NO_REPOSITORY = ["membership", "installation", "sponsorship", "security_advisory"]
+FOREIGN_ID = 3081286
+
+
+@pytest.fixture
+def tools(store: Store, seed: Any) -> dict[str, Any]:
+    """The repository acme/tools, formerly acme/kit, beside acme/prod."""
+
+    def prepare(db: Connection) -> dict[str, Any]:
+        acme = accounts.create(db, "acme", kind="Organization")
+        repositories.create(db, acme["id"], "prod", private=True)
+        return repositories.rename(db, repositories.create(db, acme["id"], "kit"), "tools")
+
+    return store.do(prepare)
+
+
+@pytest.fixture
+def made(store: Store, tools: dict[str, Any]) -> list[int]:
+    """The ids of hooks for all events: of acme, and of the installation."""
+    url = "https://receiver.example/"
+    targets = [organization(tools["owner_id"]), SYSTEM]
+    return [store.do(hooks.create, one, url=url, events=["*"])["id"] for one in targets]
+
+
+def token(store: Store, tools: dict[str, Any], who: str) -> str:
+    def prepare(db: Connection) -> str:
+        account = accounts.create(db, "amy", site_admin=who == "site administrator")
+        if who == "owner":
+            accounts.join(db, tools["owner_id"], account["id"], "admin")
+        elif who != "site administrator":
+            repositories.grant(db, tools["id"], account["id"], who)
+        return tokens.create(db, account["id"], scopes=["repo"])[0]
+
+    return store.do(prepare)
+
+
+async def post(
+    client: httpx.AsyncClient, value: str, name: str, payload: dict[str, Any], *, batch: bool
+) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {value}"}
+    if not batch:
+        return await client.post(f"/acme/tools/events/{name}", json=payload, headers=headers)
+    line = orjson.dumps({"event": name, "repository": "acme/tools", "payload": payload})
+    return await client.post("/events", content=line, headers=headers | KIND)
+
+
+def got(store: Store, hook_ids: list[int]) -> list[list[str]]:
+    return [[row["name"] for row in waiting(store, hook_id)] for hook_id in hook_ids]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("who", ["write", "admin"])
+async def test_others_send_only_events_of_the_repository(
+    client: httpx.AsyncClient,
+    store: Store,
+    tools: dict[str, Any],
+    made: list[int],
+    who: str,
+    batch: bool,
+) -> None:
+    value = token(store, tools, who)
+    for name in OF_NO_REPOSITORY:
+        answer = await post(client, value, name, {"installation": {"id": 1}}, batch=batch)
+        assert "Only an owner of acme" in assert_text(answer, 422 if batch else 403)
+    assert got(store, made) == [[], []]
+    assert (await post(client, value, "push", {}, batch=batch)).status_code == 202
+    assert got(store, made) == [["push"], ["push"]]
+
+
+def assert_text(answer: httpx.Response, status: int) -> str:
+    assert_error(answer, status)
+    return answer.text
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("who", ["owner", "site administrator"])
+async def test_owners_send_every_event(
+    client: httpx.AsyncClient, store: Store, tools: dict[str, Any], who: str, batch: bool
+) -> None:
+    value = token(store, tools, who)
+    prod = {"repository": {"full_name": "acme/prod"}}
+    for name in [*OF_NO_REPOSITORY, "push"]:
+        assert (await post(client, value, name, prod, batch=batch)).status_code == 202
+
+
+@pytest.mark.parametrize("batch", [False, True])
+async def test_others_name_no_other_repository_of_the_owner(
+    client: httpx.AsyncClient, store: Store, tools: dict[str, Any], made: list[int], batch: bool
+) -> None:
+    value = token(store, tools, "write")
+
+    async def name(full_name: Any, **members: Any) -> httpx.Response:
+        payload = {"repository": {"full_name": full_name, **members}}
+        return await post(client, value, "push", payload, batch=batch)
+
+    # Without an id that the platform gave the repository, no id is its own.
+    answers = [
+        await name(each, **member)
+        for each in ("acme/prod", "ACME/Prod", "acme/unknown", "acme/no\0ne")
+        for member in ({}, {"id": None}, {"id": FOREIGN_ID})
+    ]
+    assert len({assert_text(one, 422) for one in answers}) == 1, "it reveals no repository"
+    assert got(store, made) == [[], []]
+    for accepted in ("Acme/Tools", "acme/KIT", "octo/hello", "nobody/prod", "prod", None, 7):
+        assert (await name(accepted)).status_code == 202
+
+    def learn(db: Connection) -> None:
+        db.execute(
+            "UPDATE repository SET foreign_id = :foreign_id WHERE id = :id",
+            foreign_id=FOREIGN_ID,
+            id=tools["id"],
+        )
+
+    store.do(learn)
+    assert (await name("acme/instruments", id=FOREIGN_ID)).status_code == 202, "just renamed"
+    for wrong in ({}, {"id": FOREIGN_ID + 1}, {"id": str(FOREIGN_ID)}):
+        assert_error(await name("acme/instruments", **wrong), 422)
+
+
+async def test_limited_tokens_of_owners_send_only_events_of_the_repository(
+    client: httpx.AsyncClient, store: Store, tools: dict[str, Any]
+) -> None:
+    def prepare(db: Connection) -> list[str]:
+        owner = accounts.create(db, "amy")
+        accounts.join(db, tools["owner_id"], owner["id"], "admin")
+        limits = [[tools["id"]], None]
+        rights: dict[str, Any] = {"kind": "fine_grained", "permissions": {"contents": "write"}}
+        rights["target_id"] = tools["owner_id"]
+        return [tokens.create(db, owner["id"], repositories=one, **rights)[0] for one in limits]
+
+    limited, whole = store.do(prepare)
+    assert_error(await post(client, limited, "team", {}, batch=False), 403)
+    assert (await post(client, whole, "team", {}, batch=False)).status_code == 202
+
+
+async def test_a_user_owns_the_own_repositories(client: httpx.AsyncClient, seed: Any) -> None:
+    for name in OF_NO_REPOSITORY:
+        assert (await client.post(f"/octo/hello/events/{name}", json={})).status_code == 202
