@@ -6,6 +6,7 @@ from hub.auth import credentials
 from hub.auth.credentials import Caller
 from hub.auth.source_signatures import SourceSecret, SourceVerifier, find_signer, signature_of
 from hub.http.response import Response
+from hub.ingest.push_access import is_slow
 from hub.ingest.rejections import RECORDED_ERRORS, IngestAttempt, Rejections
 from hub.rest.context import Services
 from hub.rest.request import Request
@@ -64,7 +65,8 @@ class BatchEndpoint:
         signers: list[SourceSecret],
         signature: bytes,
     ) -> Response:
-        limit = self._services.settings.max_event_bytes
+        limit, clock = self._services.settings.max_event_bytes, self._services.store.clock
+        asked_at = clock.now()
         body = await self._services.body_reader.read(request, limit)
         attempt.size = len(body)
         try:
@@ -72,6 +74,9 @@ class BatchEndpoint:
             if caller is None:
                 source = await find_signer(signers, body, signature)
                 attempt.sender = f"source {source['name']}"
+            elif is_slow(asked_at, clock.now()):
+                token = credentials.require(credentials.token_of(request.headers))
+                caller = await self._services.store.read(credentials.authenticate, token)
             return await self._keep(request, body, caller, source)
         finally:
             self._services.body_reader.give_back(len(body))

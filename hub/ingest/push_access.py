@@ -5,10 +5,19 @@ from hub.auth.access import on_repo
 from hub.auth.credentials import Caller
 from hub.auth.token_rights import check_kind, check_token
 from store import Connection, Row
+from store.clock import SECOND
 from store.errors import Missing
 from store.repositories import repository_names
 
 PUSH = on_repo("contents", "write", role="write", scopes=("repo",), public_scopes=("public_repo",))
+
+
+def is_slow(asked_at: int, now: int) -> bool:
+    """Return whether a body took so long that the right to send it must be checked again.
+
+    Somebody may have revoked the token meanwhile. Both times are in microseconds.
+    """
+    return not 0 <= now - asked_at < SECOND
 
 
 def check_push_token(caller: Caller) -> None:

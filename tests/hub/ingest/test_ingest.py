@@ -18,6 +18,7 @@ from hub.ingest.auth_batcher import MOST, AuthBatcher
 from hub.settings import HubSettings
 from store import Store
 from store.accounts import accounts, tokens
+from store.clock import MovableClock
 from store.delivery import event_queries, events
 from store.errors import Busy, Contended, Missing, Unavailable
 from store.repositories import repositories
@@ -243,6 +244,24 @@ async def test_a_body_in_chunks_is_stopped_at_the_bound(
 async def test_a_wrong_length_is_refused(client: httpx.AsyncClient, length: str) -> None:
     answer = await client.post(TOPIC, content=b"{}", headers={"Content-Length": length})
     assert_error(answer, 413 if length.isdigit() else 400)
+
+
+@pytest.mark.parametrize("path", [TOPIC, "/events"])
+async def test_a_token_that_is_revoked_while_its_body_arrives_sends_nothing(
+    client: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock, path: str
+) -> None:
+    async def slow(*, revoked: bool) -> AsyncIterator[bytes]:
+        yield b"{"
+        clock.advance(2)
+        if revoked:
+            store.do(lambda db: db.execute("DELETE FROM token"))
+        yield b'"event": "push", "repository": "octo/hello", "payload": {}}'
+
+    kind = {"Content-Type": "application/x-ndjson" if path == "/events" else "application/json"}
+    for revoked, status in ((False, 202), (True, 401)):
+        answer = await client.post(path, content=slow(revoked=revoked), headers=kind)
+        assert answer.status_code == status
+    assert len(kept(store)) == 1
 
 
 async def test_a_body_that_does_not_come_is_refused_after_the_timeout(
