@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from store.accounts import placeholder_accounts
+from store.clock import SECOND
 from store.database import paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues import comment_counts
@@ -203,7 +204,19 @@ def _insert(db: Connection, issue: Row, kind: str, number: int, fields: Row) -> 
 
 
 def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:
-    """Pin a comment to its issue. If `at` is None, unpin it."""
+    """Pin a comment to its issue, after others that were pinned in the same second.
+
+    If `at` is None, unpin it.
+    """
+    if at is not None:
+        others = "issue_id = :issue_id AND id <> :id AND pinned_at < :until"
+        last = db.optional_number(
+            f"SELECT max(pinned_at) FROM issue_comment WHERE {others}",
+            issue_id=comment["issue_id"],
+            id=comment["id"],
+            until=at + SECOND,
+        )
+        at = max(at, (last or 0) + 1)
     db.execute(
         "UPDATE issue_comment SET pinned_at = :at, pinned_by_id = :by WHERE id = :id",
         at=at,

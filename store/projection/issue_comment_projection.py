@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from store.clock import SECOND
 from store.database import external_ids, payload_reader
 from store.database.connection import Connection, Row
 from store.issues import commit_comments, issue_comments, issue_events, issue_references, pulls
@@ -28,8 +29,11 @@ def commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) ->
 
 def _pinned(db: Connection, comment: Row, event: Row) -> None:
     """Pin or unpin a comment. A late event does not undo a later one."""
-    key, at = (comment["repo_id"], PIN, comment["number"]), event["as_of"]
-    if at < max(deletions.find(db, *key) or 0, comment["pinned_at"] or 0):
+    key = comment["repo_id"], PIN, comment["number"]
+    # Payloads have whole seconds. Of the same second, the last received event counts.
+    at = event["as_of"] // SECOND * SECOND
+    known = max(deletions.find(db, *key) or 0, comment["pinned_at"] or 0)
+    if at < known // SECOND * SECOND:
         return
     pinned = event["action"] == "pinned"
     issue_comments.pin(db, comment, event["sender_id"], at if pinned else None)
