@@ -67,6 +67,11 @@ class HubMetrics(MetricSet):
             ],
         )
         self.connections = GaugeMetric("tocsin_connections", "Open client connections")
+        self.certificate_begins = GaugeMetric(
+            "tocsin_certificate_begins_timestamp_seconds",
+            "Since when the certificate is valid that the hub serves HTTPS with; absent without"
+            " HTTPS",
+        )
         self.certificate_ends = GaugeMetric(
             "tocsin_certificate_ends_timestamp_seconds",
             "When the certificate ends that the hub serves HTTPS with; absent without HTTPS",

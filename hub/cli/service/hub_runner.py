@@ -77,6 +77,7 @@ class RunningHub:
         if self.tls is not None and certificate is not None:
             self.tls.use(certificate)
         metrics = self._observability.metrics
+        metrics.certificate_begins.read = lambda: None if leaf is None else leaf.begins / SECOND
         metrics.certificate_ends.read = lambda: None if leaf is None else leaf.ends / SECOND
         for complaint in complaints:
             log.warning("%s", complaint)

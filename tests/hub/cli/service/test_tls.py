@@ -163,15 +163,16 @@ def test_a_new_certificate_drops_no_connection(manager, issued):
 def test_the_end_of_the_certificate_in_use_is_measured(manager, issued):
     """A renewed file does not count before a reload, because clients do not get it before."""
 
-    def ends() -> int:
+    def measured() -> list[int]:
         with open_client(issued) as client:
-            said = client.get(f"{secure(manager)}/metrics").text
-        name = "tocsin_certificate_ends_timestamp_seconds"
-        (value,) = (line.split()[1] for line in said.splitlines() if line.startswith(f"{name} "))
-        return round(float(value))
+            lines = client.get(f"{secure(manager)}/metrics").text.splitlines()
+        said = dict(line.rsplit(" ", 1) for line in lines)
+        names = [f"tocsin_certificate_{end}_timestamp_seconds" for end in ("begins", "ends")]
+        return [round(float(said[name])) for name in names]
 
-    def wanted() -> int:
-        return tls.leaf_of(issued.folder / "one.crt").ends // clock.SECOND
+    def wanted() -> list[int]:
+        leaf = tls.leaf_of(issued.folder / "one.crt")
+        return [leaf.begins // clock.SECOND, leaf.ends // clock.SECOND]
 
     issued.issue("one")
     configured(issued.folder)
@@ -179,9 +180,9 @@ def test_the_end_of_the_certificate_in_use_is_measured(manager, issued):
     manager.until("^READY=1$")
     first = wanted()
     issued.issue("one", ends=30 * DAY)
-    assert ends() == first
+    assert measured() == first
     reloaded(manager)
-    assert ends() == wanted() != first
+    assert measured() == wanted() != first
 
 
 def test_a_pair_that_is_wrong_changes_nothing(manager, issued):
