@@ -46,9 +46,14 @@ def fsync(path: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Create an empty file that only its owner may read and write."""
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600))
-    path.chmod(0o600)
+    """Create an empty file that only its owner may read and write, instead of the one there.
+
+    A user may have placed a link there, for root to follow.
+    """
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)
+    os.close(descriptor)
 
 
 def chown_like(model: Path, *paths: Path) -> None:

@@ -609,6 +609,17 @@ def test_the_log_of_a_lost_database_is_put_aside(run, seeded, lose):
     assert secret(seeded) == "hush"
 
 
+def test_a_restore_follows_no_link_of_its_daemon(run, seeded):
+    """Root restores into the folder of a user, who must not choose what root overwrites."""
+    run("backup", "copy.db")
+    (seeded / "others.txt").write_text("mine")
+    (seeded / ".tocsin.db.restoring").symlink_to("others.txt")
+    run("restore", "copy.db")
+    assert (seeded / "others.txt").read_text() == "mine"
+    assert not (seeded / "tocsin.db").is_symlink()
+    assert secret(seeded) == "hush"
+
+
 def crash(data_dir: Path) -> None:
     """Leave a database whose last change is in its log alone."""
     database, whole = data_dir / "tocsin.db", data_dir / "whole"
