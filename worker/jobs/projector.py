@@ -81,6 +81,8 @@ class Projector:
         self._worked = 0.0
         """The seconds that the latest transaction took, without waiting for the writer."""
         self._gap: Gap | None = None
+        self._blocked = False
+        """Whether the store fails, which is logged once."""
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self._stopping = False
@@ -132,7 +134,9 @@ class Projector:
                 self._again = False
                 await self._catch_up()
         except StoreError as error:
-            log.error("turning events into state waits for the store: %s", error)
+            if not self._blocked:
+                log.error("turning events into state waits for the store: %s", error)
+            self._blocked = True
         except Exception:
             log.exception("turning events into state failed")
         finally:
@@ -171,6 +175,9 @@ class Projector:
                 after, items = await self._project_batch(after, items, ahead.upto)
             except CursorMoved:
                 return
+            if self._blocked:
+                log.warning("events are turned into state again")
+            self._blocked = False
             done = after == ahead.upto
             took = time.monotonic() - started
             worked = self._worked or took

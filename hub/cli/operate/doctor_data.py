@@ -21,6 +21,7 @@ from store.hook_state.hook_list import HookFilter
 from store.jobs import jobs
 from store.mail import outbox
 from store.monitoring import diagnosis, stats
+from store.monitoring.stats import DeliveryStats
 
 # Seconds for checking the database file, unless the check is thorough.
 PATIENCE = 30.0
@@ -119,7 +120,6 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
     found = store.look(stats.collect)
     runs = bool(found.workers) if database is None else open_files.is_worker_running(database)
     waiting = f"{found.due} due, {found.later} for later, {found.held} held by workers"
-    silent = [lease["holder"] for lease in found.leases if lease not in found.workers]
     if not runs and (found.due or found.held):
         yield warning(about, f"no worker runs; {waiting}", "start tocsin")
     elif runs and found.lag > settings.ready_lag * SECOND:
@@ -130,11 +130,25 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
         )
     else:
         yield good(about, f"{'a worker runs' if runs else 'no worker runs'}; {waiting}")
-    if silent and (runs or database is None):
+    if runs or database is None:
+        yield from _check_signs_of_life(found, alone=database is not None)
+
+
+def _check_signs_of_life(found: DeliveryStats, *, alone: bool) -> Iterator[Finding]:
+    """Check that workers are not silent. `alone` means that there is one, and that it runs."""
+    silent = [lease["holder"] for lease in found.leases if lease not in found.workers]
+    long = f"for more than {stats.SILENT // SECOND} s"
+    if silent and alone and not found.workers:
         yield warning(
-            about,
-            f"no sign of life from {', '.join(silent[:5])} for more than"
-            f" {stats.SILENT // SECOND} s; other workers take over their deliveries",
+            "deliveries",
+            f"the worker runs, and has recorded no sign of life {long}",
+            "see its log: perhaps it cannot write to the database",
+        )
+    elif silent:
+        yield warning(
+            "deliveries",
+            f"no sign of life from {', '.join(silent[:5])} {long};"
+            " other workers take over their deliveries",
             "start them, if they should be running",
         )
 

@@ -148,7 +148,7 @@ async def test_one_that_cannot_even_be_prepared_is_passed_over(
 
 
 async def test_nothing_is_lost_while_the_store_is_in_trouble(
-    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     trouble = 3
 
@@ -169,6 +169,10 @@ async def test_nothing_is_lost_while_the_store_is_in_trouble(
     await done(harness)
     assert taken_up(harness) == 1
     assert state(harness)["skipped"] == 0
+    assert [record.getMessage() for record in caplog.records if "into state" in record.message] == [
+        "turning events into state waits for the store: not now",
+        "events are turned into state again",
+    ]
 
 
 async def test_changes_made_here_are_in_the_state_already(harness: WorkerHarness) -> None:

@@ -529,6 +529,18 @@ def test_a_dead_worker_is_found(examine, well):
     assert any(line.startswith("no sign of life from tower:2") for line in said)
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_worker_that_cannot_write_is_found(examine, well):
+    """It holds its lock, so it need not be started."""
+    assert well.engine.acquire_worker_lock()
+    with transaction(well) as db:
+        leases.acquire(db, "tower:1", 3_600_000_000)
+        db.execute("UPDATE lease SET seen_at = 0")
+    finding = worst(examine(code=1)["deliveries"])
+    assert finding["said"].startswith("the worker runs, and has recorded no sign of life")
+    assert "cannot write" in finding["remedy"]
+
+
 def test_doctor_looks_at_backups(examine, well, url, monkeypatch):
     if url != "sqlite":
         assert "PostgreSQL makes" in worst(examine()["backup"])["said"]
