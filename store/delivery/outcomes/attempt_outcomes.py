@@ -28,18 +28,13 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     delivery, the delivery still becomes delivered, because it need not be sent again.
     """
     asked = [o for o in outcomes if o.disable is not None or o.held_until is not None]
-    ordered = [outcome for outcome in outcomes if outcome.turn is not None]
     # Every transaction that changes the order locks it first, so that no two deadlock.
-    changed = {outcome.hook_id for outcome in (*ordered, *asked)}
+    changed = {o.hook_id for o in asked} | {o.hook_id for o in outcomes if o.turn is not None}
     orderings = hook_ordering.lock(db, changed) if changed else {}
     if asked:
         _ignore_former_receivers(db, asked)
     db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
-    if throttled := [outcome for outcome in outcomes if outcome.throttled]:
-        _count_throttled(db, throttled)
-    _update_deliveries(db, outcomes)
-    if ordered:
-        _advance(db, orderings, ordered)
+    _update_states(db, outcomes, orderings)
     if died := [(o.hook_id, o.delivery_id) for o in outcomes if o.died]:
         exhausted.count(db, died)
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
@@ -71,12 +66,17 @@ def record_again(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
 
 def record_states(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     """Update only the deliveries, because the attempts cannot be recorded. Disable no hooks."""
-    ordered = [outcome for outcome in outcomes if outcome.turn is not None]
-    orderings = hook_ordering.lock(db, {o.hook_id for o in ordered}) if ordered else {}
-    _update_deliveries(db, outcomes)
-    if ordered:
-        _advance(db, orderings, ordered)
+    ordered = {outcome.hook_id for outcome in outcomes if outcome.turn is not None}
+    _update_states(db, outcomes, hook_ordering.lock(db, ordered) if ordered else {})
     return set()
+
+
+def _update_states(db: Connection, outcomes: Sequence[Outcome], orderings: dict[int, Row]) -> None:
+    if throttled := [outcome for outcome in outcomes if outcome.throttled]:
+        _count_throttled(db, throttled)
+    _update_deliveries(db, outcomes)
+    if ordered := [outcome for outcome in outcomes if outcome.turn is not None]:
+        _advance(db, orderings, ordered)
 
 
 def _ignore_former_receivers(db: Connection, asked: Iterable[Outcome]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from waiting import until
-from worker_harness import Gate, WorkerHarness, settle
+from worker_harness import Gate, WorkerHarness, said, settle
 
 from store import Connection
 from store.delivery.outcomes import attempt_outcomes
@@ -105,13 +105,14 @@ async def test_an_outcome_that_cannot_be_recorded_costs_only_itself(
     await harness.over(delivered=5)
 
 
+def damaged(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+    raise Damaged("a page of attempts")
+
+
 async def test_damage_where_an_attempt_belongs_sends_nothing_twice(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
-        raise Damaged("a page of attempts")
-
-    monkeypatch.setattr(attempt_outcomes, "record", failing)
+    monkeypatch.setattr(attempt_outcomes, "record", damaged)
     harness.hook()
     ordered = harness.hook(options={"ordering": {"path": "/ref"}})
     await harness.work()
@@ -126,3 +127,18 @@ async def test_damage_where_an_attempt_belongs_sends_nothing_twice(
     await harness.event(body=b'{"ref": "main"}')
     await harness.over(delivered=6)
     assert len(harness.network.posts) == 6
+
+
+async def test_damage_where_an_attempt_belongs_uses_up_no_retry_of_a_throttled_delivery(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempt_outcomes, "record", damaged)
+    answers = [said(429), said(429), said()]
+    harness.network.script = lambda _: answers.pop(0)
+    harness.hook(options={"retries": [0]})
+    await harness.work()
+    await harness.event()
+    for left in (2, 1):
+        await until(lambda left=left: len(answers) == left and not harness.leased())
+        await harness.pass_time(61)
+    await harness.over(delivered=1)
