@@ -22,7 +22,8 @@ UNKNOWN: Row = {
 A client that does not find the workflow of one run lists no run at all.
 """
 NUMBER = re.compile(r"[0-9]{1,18}")
-NAME = payload_reader.text(255, 1)
+MOST_NAME = 255
+NAME = payload_reader.text(MOST_NAME, 1)
 PATH = payload_reader.text(1_000, 1)
 WORKFLOW: payload_reader.Readers = {
     "number": ("id", payload_reader.number),
@@ -83,9 +84,11 @@ def report(db: Connection, repo_id: int, given: dict[str, Any], run: dict[str, A
     if "number" not in fields:
         return
     if "path" in fields:
-        # The path in a run may end with the ref that it ran at.
-        fields["path"] = fields["path"].partition("@")[0]
-        fields["file_name"] = fields["path"].rpartition("/")[2]
+        if not known:
+            # The path in a run may end with the ref that it ran at.
+            fields["path"] = fields["path"].partition("@")[0]
+        # PostgreSQL cannot index all names that a path may end with.
+        fields["file_name"] = fields["path"].rpartition("/")[2][:MOST_NAME]
     before = _get(db, repo_id, fields["number"])
     if before is None:
         unsaid = {"name": fields.get("path", ""), "path": "", "file_name": "", "created_at": db.now}

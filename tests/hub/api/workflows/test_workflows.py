@@ -1,6 +1,8 @@
 """Workflows that events of their runs reported."""
 
+from random import Random
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -115,3 +117,21 @@ async def test_an_unknown_workflow_is_not_found(
 ) -> None:
     platform.report("workflow_run", "requested", workflow=workflow(), workflow_run=run())
     assert_error(await hub.get(f"{FLOWS}/{key}"), 404)
+
+
+@pytest.mark.parametrize("name", ["a@b.yml", "glocke läuten #1?.yml", "%2e.yml"])
+async def test_the_file_of_a_workflow_may_have_any_name(
+    hub: httpx.AsyncClient, platform: Platform, name: str
+) -> None:
+    flow = workflow(path=f"a/{name}")
+    platform.report("workflow_run", "requested", workflow=flow, workflow_run=run())
+    shown = (await hub.get(f"{FLOWS}/{quote(name)}")).json()
+    assert (shown["id"], shown["path"]) == (77, f"a/{name}")
+
+
+async def test_a_workflow_may_have_a_huge_path(hub: httpx.AsyncClient, platform: Platform) -> None:
+    # Characters of four bytes, in an order that no engine compresses.
+    path = "".join(map(chr, Random(5).sample(range(0x10000, 0x1FFFF), 1_000)))
+    flow = workflow(path=path)
+    platform.report("workflow_run", "requested", workflow=flow, workflow_run=run())
+    assert await listed(hub) == [(77, "Build", path)]
