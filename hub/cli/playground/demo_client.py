@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import click
 import httpx
 
-from hub.cli.playground.demo_events import EVENTS, NAME, OWNER
+from hub.cli.playground.demo_events import EVENTS, NAME, OWNER, REPOSITORY, USER, payload
+from hub.rest.urls import Urls
 from store.errors import Unusable
 
 # Seconds for a response, and for all deliveries.
@@ -34,7 +35,8 @@ class DemoClient:
 
     async def post(self, event: str) -> None:
         path = f"/{OWNER}/{NAME}/events/{event}"
-        _expect(await self._client.post(path, json=EVENTS[event]))
+        content = payload(event, Urls(self._hub), REPOSITORY, USER)
+        _expect(await self._client.post(path, json=content))
 
 
 @contextlib.asynccontextmanager

@@ -8,7 +8,7 @@ import orjson
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, InputFile
 from hub.cli.console.grammar import command
-from hub.cli.playground.demo_events import EVENTS
+from hub.cli.playground import demo_events
 from hub.cli.service.configuration import Configuration, Settings
 from hub.http.body import read_object
 from hub.http.errors import Malformed, Rejected
@@ -101,7 +101,7 @@ def _example(db: Connection, settings: Settings, name: str, repo: dict[str, Any]
     urls = Urls(settings.root())
     (shown,) = repository_serializers.detailed(urls, db, [repo])
     owner = serializers.simple_users(urls, db, [repo["owner_id"]])[repo["owner_id"]]
-    return orjson.dumps(EVENTS.get(name, {}) | {"repository": shown, "sender": owner})
+    return orjson.dumps(demo_events.payload(name, urls, {**shown}, {**owner}))
 
 
 def _print(receipt: Receipt, *, as_json: bool) -> None:

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from hub.api.issues.issue_part_serializers import Label
+from hub.api.issues.issue_serializers import Issue
 from hub.cli.console import output
 from store import Store
 from store.delivery import events
@@ -88,6 +90,21 @@ def test_the_example_of_a_push_is_complete(run, store: Store, hook_id):
     assert payload["commits"] == [payload["head_commit"]]
     required = {"id", "tree_id", "distinct", "url", "author", "committer", "removed"}
     assert required <= payload["head_commit"].keys()
+
+
+def test_the_examples_of_issues_and_releases_are_complete(run, store: Store, hook_id):
+    for event in ("issues", "release"):
+        run("emit", event, "ada/bell", "--example")
+    issue = json.loads(body_of(store, 4))["issue"]
+    assert issue.keys() >= Issue.__required_keys__ | {"body"}
+    assert issue["url"].endswith("/repos/ada/bell/issues/7")
+    assert [one.keys() for one in issue["labels"]] == [Label.__required_keys__]
+    release = json.loads(body_of(store, 5))["release"]
+    assert release["html_url"].endswith("/ada/bell/releases/tag/v1.2.0")
+    assert release["author"] == issue["user"]
+    links = {"url", "assets_url", "html_url", "tarball_url", "upload_url", "zipball_url"}
+    times = {"created_at", "published_at", "updated_at"}
+    assert links | times | {"assets", "immutable", "node_id"} <= release.keys()
 
 
 def test_an_example_of_any_event_has_repository_and_sender(run, store: Store, hook_id):
