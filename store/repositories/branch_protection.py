@@ -1,19 +1,58 @@
 """The patterns of branch names that a platform protects, as its events report them."""
 
-from collections.abc import Iterable
-from fnmatch import fnmatchcase
-from functools import cache
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cached_property, partial
+from operator import eq
 
 from store.database import upsert
 from store.database.connection import Connection, Row
 
+Matches = Callable[[str], bool]
+SPECIAL = re.compile(r"[*?\[]")
 
-def patterns(db: Connection, repo_id: int) -> list[str]:
+
+@dataclass(frozen=True)
+class BranchPattern:
+    """A pattern of branch names. It is compiled when a name begins as it does."""
+
+    text: str
+
+    @cached_property
+    def prefix(self) -> str:
+        """The characters with which all matching names begin."""
+        # In `a/**`, the slash need not be there.
+        return SPECIAL.split(self.text, maxsplit=1)[0].removesuffix("/")
+
+    @cached_property
+    def parts(self) -> list[Matches | None]:
+        """What each part between slashes has to match. None matches any number of parts."""
+        return [None if part == "**" else _matcher(part) for part in self.text.split("/")]
+
+    def matches(self, branch: str) -> bool:
+        if not branch.startswith(self.prefix):
+            return False
+        names = branch.split("/")
+        places = {0}
+        for part in self.parts:
+            if part is None:
+                places = {*range(min(places), len(names) + 1)}
+            else:
+                places = {at + 1 for at in places if at < len(names) and part(names[at])}
+            if not places:
+                return False
+        return len(names) in places
+
+
+def patterns(db: Connection, repo_id: int) -> list[BranchPattern]:
     """Return a repository's patterns, in their order."""
-    return db.column(
+    found = db.column(
         "SELECT pattern FROM protected_branch WHERE repo_id = :repo_id ORDER BY pattern",
         repo_id=repo_id,
     )
+    return [BranchPattern(one) for one in found]
 
 
 def put(db: Connection, repo_id: int, pattern: str) -> bool:
@@ -61,24 +100,16 @@ def remove(db: Connection, repo_id: int, pattern: str, rule: Row) -> None:
     )
 
 
-def protects(found: Iterable[str], branch: str) -> bool:
+def protects(found: Iterable[BranchPattern], branch: str) -> bool:
     """Return whether one of the patterns matches a branch's name.
 
     `*` matches within one part of a name between slashes, and `**` any number of parts.
     """
-    parts = branch.split("/")
-    return any(_matches(pattern.split("/"), parts) for pattern in found)
+    return any(pattern.matches(branch) for pattern in found)
 
 
-def _matches(pattern: list[str], parts: list[str]) -> bool:
-    @cache
-    def rest_matches(at: int, place: int) -> bool:
-        if at == len(pattern):
-            return place == len(parts)
-        if pattern[at] == "**":
-            return any(rest_matches(at + 1, end) for end in range(place, len(parts) + 1))
-        if place == len(parts) or not fnmatchcase(parts[place], pattern[at]):
-            return False
-        return rest_matches(at + 1, place + 1)
-
-    return rest_matches(0, 0)
+def _matcher(part: str) -> Matches:
+    if not SPECIAL.search(part):
+        return partial(eq, part)
+    matches = re.compile(translate(part)).match
+    return lambda name: matches(name) is not None

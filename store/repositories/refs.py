@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from store.database import paging, payload_reader, upsert
-from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.repositories import head_commits
 
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -199,6 +199,22 @@ def page(
         limit,
         offset,
         **given,
+    )
+
+
+def names(db: Connection, repo_id: int, prefix: str) -> list[str]:
+    """Return the full names that begin with `prefix`, in the order of `page`."""
+    where, given = _beginning(repo_id, prefix)
+    return db.column(f"SELECT name FROM ref WHERE {where} ORDER BY name", **given)
+
+
+def several(db: Connection, repo_id: int, wanted: Iterable[str]) -> list[Row]:
+    """Return the refs with these full names, by name."""
+    return db.all(
+        f"SELECT {prefixed('r', COLUMNS)} FROM {db.each('wanted', name='text')} AS w JOIN ref r"
+        " ON r.repo_id = :repo_id AND r.name = w.name ORDER BY r.name",
+        repo_id=repo_id,
+        wanted=json_array(wanted),
     )
 
 

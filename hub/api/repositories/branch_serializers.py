@@ -14,6 +14,7 @@ from store.accounts import accounts
 from store.clock import iso
 from store.issues import commit_comments
 from store.repositories import branch_protection, refs
+from store.repositories.branch_protection import BranchPattern
 
 
 class CommitLink(TypedDict):
@@ -101,7 +102,9 @@ class Branch(TypedDict):
     protection_url: str
 
 
-def short_branch(urls: Urls, repo: Row, row: Row, protected: Collection[str]) -> ShortBranch:
+def short_branch(
+    urls: Urls, repo: Row, row: Row, protected: Collection[BranchPattern]
+) -> ShortBranch:
     """Serialize a branch in its short form. `protected` are the repository's patterns."""
     name = row["name"].removeprefix(refs.BRANCHES)
     is_protected = branch_protection.protects(protected, name)

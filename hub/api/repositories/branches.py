@@ -34,14 +34,16 @@ def list_branches(
     if wanted is None:
         page.total = refs.count(ctx.db, repo["id"], refs.BRANCHES)
         rows = refs.page(ctx.db, repo["id"], refs.BRANCHES, **page.bounds)
-        return [branch_serializers.short_branch(ctx.urls, repo, row, patterns) for row in rows]
-    shown = [
-        branch_serializers.short_branch(ctx.urls, repo, row, patterns)
-        for row in refs.page(ctx.db, repo["id"], refs.BRANCHES)
-    ]
-    chosen = [one for one in shown if one["protected"] == wanted]
-    page.total = len(chosen)
-    return chosen[page.offset : page.offset + page.limit]
+    else:
+        chosen = [
+            name
+            for name in refs.names(ctx.db, repo["id"], refs.BRANCHES)
+            if branch_protection.protects(patterns, name.removeprefix(refs.BRANCHES)) == wanted
+        ]
+        page.total = len(chosen)
+        shown = chosen[page.offset : page.offset + page.limit]
+        rows = refs.several(ctx.db, repo["id"], shown)
+    return [branch_serializers.short_branch(ctx.urls, repo, row, patterns) for row in rows]
 
 
 @ops("GET /repos/{owner}/{repo}/branches/{branch}", READ)

@@ -572,7 +572,8 @@ def test_late_events_of_a_protection_rule_change_nothing(signed: Platform) -> No
         rule = {"id": number, "name": name, "updated_at": f"2026-11-20T10:00:{seconds:02}Z"}
         changes = {"changes": {"name": {"from": before}}} if before else {}
         signed.report("branch_protection_rule", action, rule=rule, **changes)
-        return signed.world.store.look(branch_protection.patterns, signed.world.repo["id"])
+        found = signed.world.store.look(branch_protection.patterns, signed.world.repo["id"])
+        return [one.text for one in found]
 
     report("created", 1, 7, "main")
     report("deleted", 1, 7, "main")

@@ -8,8 +8,10 @@ from assertions import BASE, assert_error, by_id, links
 from hub_client import anonymously
 from platform_events import report
 
+from hub.api.repositories import branch_serializers
 from store import Store
 from store.repositories import branch_protection, refs
+from store.repositories.branch_protection import BranchPattern
 
 HELLO = "/repos/octo/hello"
 SHA, OTHER, TREE = "a" * 40, "b" * 40, "c" * 40
@@ -108,7 +110,7 @@ async def test_a_rule_gets_another_pattern(
     report(
         store, seed.hello, "branch_protection_rule.edited", rule={"name": "trunk"}, changes=changes
     )
-    assert store.look(branch_protection.patterns, seed.hello["id"]) == ["trunk"]
+    assert store.look(branch_protection.patterns, seed.hello["id"]) == [BranchPattern("trunk")]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,35 @@ async def test_a_rule_gets_another_pattern(
     ],
 )
 def test_a_pattern_protects_matching_branches(pattern: str, branch: str, wanted: bool) -> None:
-    assert branch_protection.protects([pattern], branch) is wanted
+    assert BranchPattern(pattern).matches(branch) is wanted
+
+
+def test_a_pattern_without_its_beginning_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    monkeypatch.setattr(branch_protection, "translate", lambda part: compiled.append(part) or "x")
+    for one in (pattern := BranchPattern("release/*")), pattern, BranchPattern("main"):
+        assert not branch_protection.protects([one], "topic/1")
+    assert compiled == []
+    assert branch_protection.protects([pattern], "release/x")
+    assert not branch_protection.protects([pattern], "release/y")
+    assert compiled == ["*"]
+
+
+async def test_only_the_branches_of_a_page_are_read_and_shown(
+    client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {f"refs/heads/release/{number:04}": SHA for number in range(500)}
+    store.do(refs.replace, seed.hello["id"], names)
+    report(store, seed.hello, "branch_protection_rule.created", rule={"name": "release/*"})
+    shown, whole = [], branch_serializers.short_branch
+    monkeypatch.setattr(
+        branch_serializers, "short_branch", lambda *one: shown.append(one) or whole(*one)
+    )
+    answer = await client.get(f"{HELLO}/branches?protected=true&per_page=2&page=3")
+    assert [one["name"] for one in answer.json()] == ["release/0004", "release/0005"]
+    assert links(answer)["last"] == f"{by_id(HELLO)}/branches?protected=true&per_page=2&page=250"
+    assert len(shown) == 2
+    assert (await client.get(f"{HELLO}/branches?protected=false")).json() == []
 
 
 async def test_tags_are_listed(client: httpx.AsyncClient, store: Store, seed: Any) -> None:

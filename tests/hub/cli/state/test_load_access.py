@@ -7,6 +7,7 @@ import pytest
 from store import Store
 from store.accounts import accounts, memberships
 from store.repositories import branch_protection, repositories, repository_details
+from store.repositories.branch_protection import BranchPattern
 
 pytestmark = pytest.mark.usefixtures("url")
 
@@ -38,7 +39,7 @@ def test_the_access_of_a_document_is_applied(load, store: Store):
     bells = store.look(repositories.find, "tower", "bells")
     assert store.look(memberships.is_public, tower["id"], ada["id"])
     assert not store.look(memberships.is_public, tower["id"], bob["id"])
-    assert store.look(branch_protection.patterns, bells["id"]) == ["main"]
+    assert store.look(branch_protection.patterns, bells["id"]) == [BranchPattern("main")]
     details = store.look(repository_details.details, [bells["id"]])[bells["id"]]
     assert (details["has_wiki"], details["has_issues"]) == (1, 1)
     assert store.look(repositories.role_of, bells, bob) == "write"
