@@ -44,9 +44,11 @@ class CommitCommentText(TypedDict):
 
 
 class NewCommitComment(CommitCommentText):
-    path: NotRequired[Annotated[Text, MaxLen(commit_comments.MOST_PATH)]]
-    position: NotRequired[Line]
-    line: NotRequired[Line]
+    """A new comment. Clients send null for what a comment on the whole commit does not have."""
+
+    path: NotRequired[Annotated[Text, MaxLen(commit_comments.MOST_PATH)] | None]
+    position: NotRequired[Line | None]
+    line: NotRequired[Line | None]
 
 
 class RenderedCommitComment(CommitCommentText):

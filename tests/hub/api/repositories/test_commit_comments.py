@@ -94,6 +94,15 @@ async def test_a_comment_on_a_whole_commit_has_no_place(
     assert comment["author_association"] == "OWNER"
 
 
+async def test_a_new_comment_may_have_null_for_its_place(
+    hub: httpx.AsyncClient, octo: dict[str, str]
+) -> None:
+    body = {"body": "x", "path": None, "position": None, "line": None}
+    answer = await hub.post(ON, json=body, headers=octo)
+    assert answer.status_code == 201
+    assert body.items() <= answer.json().items()
+
+
 async def test_comments_in_an_archived_repository_stay(
     hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str]
 ) -> None:
