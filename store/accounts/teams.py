@@ -20,6 +20,11 @@ def slug_of(name: str) -> str:
     return re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")
 
 
+def new_id(db: Connection) -> int:
+    """Return an id that no team has: an organization lists its own teams and its enterprise's."""
+    return db.number("INSERT INTO team_id DEFAULT VALUES RETURNING id")
+
+
 def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row:
     """Create a team. Raises Invalid for a name without a slug, Conflict for an existing one."""
     slug = slug_of(name)
@@ -33,10 +38,11 @@ def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row
         **given,
     }
     row = db.one(
-        "INSERT INTO team (organization_id, slug, name, description, privacy, permission,"
-        " notification_setting, created_at, updated_at) VALUES (:organization_id, :slug, :name,"
-        " :description, :privacy, :permission, :notification_setting, :now, :now)"
+        "INSERT INTO team (id, organization_id, slug, name, description, privacy, permission,"
+        " notification_setting, created_at, updated_at) VALUES (:id, :organization_id, :slug,"
+        " :name, :description, :privacy, :permission, :notification_setting, :now, :now)"
         f" ON CONFLICT (organization_id, slug) DO NOTHING RETURNING {COLUMNS}",
+        id=new_id(db),
         organization_id=organization_id,
         slug=slug,
         name=name,

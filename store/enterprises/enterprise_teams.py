@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from store.accounts import teams
 from store.database import paging, row_lookup, upsert
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Invalid
@@ -31,10 +32,11 @@ def create(db: Connection, enterprise_id: int, name: str, **given: Any) -> Row:
         **given,
     }
     row = db.one(
-        "INSERT INTO enterprise_team (enterprise_id, slug, name, description, selection, group_id,"
-        " notification_setting, created_at, updated_at) VALUES (:enterprise_id, :slug, :name,"
-        " :description, :selection, :group_id, :notification_setting, :now, :now)"
+        "INSERT INTO enterprise_team (id, enterprise_id, slug, name, description, selection,"
+        " group_id, notification_setting, created_at, updated_at) VALUES (:id, :enterprise_id,"
+        " :slug, :name, :description, :selection, :group_id, :notification_setting, :now, :now)"
         f" ON CONFLICT (enterprise_id, slug) DO NOTHING RETURNING {COLUMNS}",
+        id=teams.new_id(db),
         enterprise_id=enterprise_id,
         slug=_checked(name),
         name=name,

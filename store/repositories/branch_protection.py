@@ -28,7 +28,7 @@ class BranchPattern:
 
     @cached_property
     def parts(self) -> list[Matches | None]:
-        """What each part between slashes has to match. None matches any number of parts."""
+        """A test for each part between slashes, or None for any number of parts."""
         return [None if part == "**" else _matcher(part) for part in self.text.split("/")]
 
     def matches(self, branch: str) -> bool:

@@ -26,10 +26,12 @@ def _team(db: Connection) -> int:
 
 
 def teams(db: Connection, world: World, n: int) -> None:
-    columns = "enterprise_id, slug, name, selection, notification_setting, created_at, updated_at"
+    columns = "id, enterprise_id, slug, name, selection, notification_setting"
     owner, setting = _enterprise(db), "notifications_enabled"
-    rows = [(owner, f"ent:t{at}", f"T{at}", "disabled", setting, 1, 1) for at in range(n)]
-    db.insert_many("enterprise_team", columns, rows)
+    ids = [2**40 + at for at in range(n)]
+    db.insert_many("team_id", "id", [(one,) for one in ids])
+    rows = [(one, owner, f"ent:t{one}", f"T{one}", "disabled", setting, 1, 1) for one in ids]
+    db.insert_many("enterprise_team", f"{columns}, created_at, updated_at", rows)
 
 
 def members(db: Connection, world: World, n: int) -> None:

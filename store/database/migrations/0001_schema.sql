@@ -1712,8 +1712,13 @@ CREATE TABLE enterprise_organization (
 CREATE INDEX enterprise_organization_enterprise
     ON enterprise_organization (enterprise_id, organization_id);
 
+-- The ids of all teams: an organization's list has its own ones and the enterprise's.
+CREATE TABLE team_id (
+    id {id}
+);
+
 CREATE TABLE enterprise_team (
-    id {id},
+    id BIGINT PRIMARY KEY REFERENCES team_id (id),
     enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
     slug TEXT NOT NULL,                 -- ent: and the name in lower case
     name TEXT NOT NULL,
@@ -1749,7 +1754,7 @@ CREATE INDEX enterprise_team_member_account ON enterprise_team_member (account_i
 -- Teams of organizations, and seats for the coding assistant.
 
 CREATE TABLE team (
-    id {id},
+    id BIGINT PRIMARY KEY REFERENCES team_id (id),
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     slug TEXT NOT NULL,
     name TEXT NOT NULL,

@@ -85,6 +85,13 @@ async def test_secret_teams_are_for_their_members(
         assert (await client.get(path, headers=users[login])).status_code == status
 
 
+async def test_no_two_teams_of_a_list_have_one_id(
+    client: httpx.AsyncClient, users: dict[str, Headers]
+) -> None:
+    found = (await client.get(TEAMS, headers=users["octo"])).json()
+    assert len({team["id"] for team in found}) == len(found) == 3
+
+
 @pytest.mark.parametrize(
     ("kind", "wanted"), [("organization", ["day", "night"]), ("enterprise", ["ent:ops"])]
 )
