@@ -17,7 +17,7 @@ from joserfc import jwt
 from joserfc.jwk import import_key
 from receivers import Call, Receiver, serving
 
-CLIENT_ID, CLIENT_SECRET = "tocsin", "hunter2-hunter2"
+CLIENT_ID, CLIENT_SECRET = "tocsin", "hunter2 +hunter2"
 METHODS = ["client_secret_basic", "client_secret_post", "client_assertion_jwt"]
 
 

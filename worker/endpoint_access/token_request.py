@@ -5,7 +5,7 @@ import secrets
 from base64 import b64encode, urlsafe_b64encode
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote_plus, urlencode
+from urllib.parse import quote, urlencode
 
 import orjson
 
@@ -82,7 +82,9 @@ def token_request(credentials: TokenCredentials, now: int) -> tuple[dict[str, st
 
 def _basic(credentials: TokenCredentials) -> str:
     # RFC 6749, section 2.3.1: both parts are encoded as in a form before they are joined.
-    pair = f"{quote_plus(credentials.client_id)}:{quote_plus(credentials.client_secret)}"
+    # Not all servers decode a plus sign there; `%20` is a space to all of them.
+    parts = credentials.client_id, credentials.client_secret
+    pair = ":".join(quote(one, safe="") for one in parts)
     return b64encode(pair.encode()).decode()
 
 
