@@ -231,7 +231,7 @@ def store(url: str, tmp_path: Path, clock: "MovableClock") -> "Iterator[Store]":
 def seed(store: "Store") -> "Seed":
     from seed import make
 
-    return store.do(make)
+    return store.write_sync(make)
 
 
 @pytest.fixture

@@ -139,8 +139,8 @@ class Worker:
         if self._store.engine.single_worker:
             # This engine has one worker, so a crash left the other leases. Waiting for their end is
             # needless.
-            await self._store.note(leases.release_others, lease_id)
-        await self._store.note(discount_outage)
+            await self._store.write_relaxed(leases.release_others, lease_id)
+        await self._store.write_relaxed(discount_outage)
         self._stop_listening = await self._store.listen(self.wake)
         self._store.notifier = self.dispatcher.local
         self._announcer = PullAnnouncer(self._store)

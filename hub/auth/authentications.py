@@ -49,7 +49,7 @@ class Authentications:
         if not rows:
             return
         try:
-            await self._store.note(seat_activity.authenticated, sorted(rows.items()))
+            await self._store.write_relaxed(seat_activity.authenticated, sorted(rows.items()))
         except StoreError:
             # The next request of each user notes it again.
             for account_id in rows:

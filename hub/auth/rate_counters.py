@@ -157,7 +157,7 @@ class RateCounters:
     async def _write(self) -> None:
         changed, spent = self._collect()
         try:
-            known = await self._store.note(rate_limits.add, spent)
+            known = await self._store.write_relaxed(rate_limits.add, spent)
         except StoreError:
             with self.lock:
                 for count in changed:
@@ -198,7 +198,7 @@ class RateCounters:
             return
         self._forgotten = time.monotonic()
         with contextlib.suppress(StoreError):
-            await self._store.note(_drop, self._failed_login_seconds)
+            await self._store.write_relaxed(_drop, self._failed_login_seconds)
 
     async def close(self) -> None:
         """Write the changes."""

@@ -247,7 +247,7 @@ class Dashboard:
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
         if visit.stale and visit.session is not None:
-            await self.services.store.note(sessions.touch, visit.session)
+            await self.services.store.write_relaxed(sessions.touch, visit.session)
         values = {**self._common(visit), **shown.values}
         body = render(shown.template, values).encode()
         if cookies.NOTICE in visit.cookies:

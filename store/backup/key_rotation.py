@@ -44,7 +44,7 @@ def rotate_secrets(store: Store) -> Iterator[tuple[EncryptedColumn, RotationResu
         total = RotationResult()
         after: Sequence[Any] | None = ()
         while after is not None:
-            after, done = store.do(rotate_portion, one, after)
+            after, done = store.write_sync(rotate_portion, one, after)
             total.add(done)
         yield one, total
 
@@ -52,8 +52,8 @@ def rotate_secrets(store: Store) -> Iterator[tuple[EncryptedColumn, RotationResu
 def _outlast_writers(store: Store, one: EncryptedColumn) -> None:
     """Wait for transactions that may have encrypted values with an older key."""
     ends = time.monotonic() + LONGEST
-    writers = store.look(_writers, one)
-    while writers & store.look(_writers, one):
+    writers = store.read_sync(_writers, one)
+    while writers & store.read_sync(_writers, one):
         if time.monotonic() > ends:
             raise Unavailable(
                 f"a transaction has been writing to {one.table} for {LONGEST} seconds"

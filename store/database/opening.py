@@ -55,7 +55,7 @@ def open_store(
         elif key_file is None:
             # The setting may name a file that others manage, with the mode that they gave it.
             private_file.restrict_file(key_path)
-        store.look(encrypted_columns.verify_key)
+        store.read_sync(encrypted_columns.verify_key)
     return store
 
 
@@ -70,7 +70,7 @@ def _make_key(store: Store, path: Path) -> None:
     Raises Unusable if the database holds secrets, because they need their own key. Another process
     that made the database at the same time has made the key before the secrets.
     """
-    if store.look(encrypted_columns.has_secrets) and not exists(path):
+    if store.read_sync(encrypted_columns.has_secrets) and not exists(path):
         raise Unusable(
             f"the key file {path} is missing, and this database holds secrets that only"
             " it can decrypt: restore it from its backup, or set key_file to its path"
@@ -93,7 +93,7 @@ def _prepare(store: Store, path: Path | None, create: bool) -> None:
     now = store.clock.now()
     before = None if path is None else partial(pre_upgrade_backup.create_backup, path, now=now)
     # The next transaction uses the same session, because a new one would read the schema again.
-    with store.lent() as session:
+    with store.borrow_session() as session:
         if create:
             migrate(session, now, store.engine.words, before)
         else:

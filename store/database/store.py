@@ -30,8 +30,8 @@ APART_SECONDS = 10.0
 class Store:
     """One database, and the ways to run functions on it.
 
-    Use `read`, `write`, `note` and `batch` on the event loop, `do` and `look` in commands and
-    tests.
+    Use `read`, `write`, `write_relaxed` and `batch` on the event loop, `read_sync` and `write_sync`
+    in commands and tests.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Store:
         self.notifier = self.engine.remote_notifier()
         self.metrics = StoreMetrics()
         self.audit_hook: Callable[[Connection], None] | None = None
-        """Called at the end of each transaction of `do`, to record who ran it."""
+        """Called at the end of each transaction of `write_sync`, to record who ran it."""
         self._apart_until: dict[str, float] = {}
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -137,7 +137,7 @@ class Store:
         result: T = await self._written(lambda db: function(db, *args, **kwargs), ())
         return result
 
-    async def note(
+    async def write_relaxed(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a function that writes, like `write`, if a power loss may undo it.
@@ -180,7 +180,7 @@ class Store:
             return 0
         return self._writer.pending_durable
 
-    def do(
+    def write_sync(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a function that writes, in this thread. It is safe beside a running daemon.
@@ -200,7 +200,7 @@ class Store:
         return result
 
     def _done(self, function: Callable[[Connection], T]) -> tuple[T, list[Call]]:
-        with self.lent() as session:
+        with self.borrow_session() as session:
             try:
                 result = self._transact(session, True, function)
             except Exception as error:
@@ -209,15 +209,15 @@ class Store:
                 result = self._transact(session, True, function)
             return result, list(session.finished)
 
-    def look(
+    def read_sync(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a function that only reads, in this thread."""
-        with self.lent() as session:
+        with self.borrow_session() as session:
             return self._transact(session, False, lambda db: function(db, *args, **kwargs))
 
     @contextlib.contextmanager
-    def lent(self) -> Iterator[Session]:
+    def borrow_session(self) -> Iterator[Session]:
         """Lend a session for one transaction. If nothing fails, it is kept for the next one."""
         session = self._kept_or_new()
         try:

@@ -30,7 +30,7 @@ def commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) ->
 def _pinned(db: Connection, comment: Row, event: Row) -> None:
     """Pin or unpin a comment. A late event does not undo a later one."""
     key = comment["repo_id"], PIN, comment["number"]
-    # Payloads have whole seconds. Of the same second, the last received event counts.
+    # Payloads have whole seconds. In one second, the event that comes last counts.
     at = event["as_of"] // SECOND * SECOND
     known = max(deletions.find(db, *key) or 0, comment["pinned_at"] or 0)
     if at < known // SECOND * SECOND:

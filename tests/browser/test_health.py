@@ -35,14 +35,14 @@ async def resting(server: DashboardServer) -> Any:
         )
 
     with server.opened() as store:
-        hook_id = store.do(make)
+        hook_id = store.write_sync(make)
     guid = await server.post("watch", guid="to-the-resting-one")
     await until(lambda: _attempts(server, guid), "the first attempt")
     with server.opened() as store:
-        store.do(rest)
+        store.write_sync(rest)
     yield hook_id
     with server.opened() as store:
-        store.do(lambda db: hooks.update(db, hooks.by_id(db, hook_id), active=False))
+        store.write_sync(lambda db: hooks.update(db, hooks.by_id(db, hook_id), active=False))
 
 
 def _attempts(server: DashboardServer, guid: str) -> bool:
@@ -85,7 +85,7 @@ async def test_a_long_failing_hook_raises_an_alarm(visit, server):
 
     guest = await visit("ada")
     with server.opened() as store:
-        store.do(fail, 20 * MINUTE)
+        store.write_sync(fail, 20 * MINUTE)
     try:
         page = await guest.go("/ui")
         await expect(page.get_by_text("for too long")).to_be_visible()
@@ -95,7 +95,7 @@ async def test_a_long_failing_hook_raises_an_alarm(visit, server):
         assert await violations(page) == []
     finally:
         with server.opened() as store:
-            store.do(fail, 0)
+            store.write_sync(fail, 0)
 
 
 async def test_users_without_a_repository_read_the_reason_and_the_remedy(visit, server):
@@ -105,7 +105,7 @@ async def test_users_without_a_repository_read_the_reason_and_the_remedy(visit, 
         return sessions.begin(db, token_id=token["id"])
 
     with server.opened() as store:
-        value = store.do(begin)
+        value = store.write_sync(begin)
     guest = await visit(None)
     cookie = {"name": COOKIE, "value": value, "domain": "127.0.0.1", "path": "/ui"}
     await guest.context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])

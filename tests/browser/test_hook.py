@@ -15,7 +15,7 @@ from store.hooks import hooks
 def mine(server):
     """The path of the page of a hook of ada/engine, which only these tests use."""
     with server.opened() as store:
-        made = store.do(
+        made = store.write_sync(
             hooks.create,
             server.world.engine,
             url=f"http://127.0.0.1:{server.receiver.port}/mine",
@@ -126,7 +126,7 @@ async def test_a_hook_can_be_managed_by_keyboard(visit, mine):
 async def test_a_long_url_and_a_long_error_fit_each_window(visit, server):
     host = ".".join(["h" * 60] * 3)
     with server.opened() as store:
-        made = store.do(
+        made = store.write_sync(
             hooks.create, server.world.engine, url=f"http://{host}.example/{'p' * 400}",
             events=["watch"], options={"retries": [0]},
         )  # fmt: skip
@@ -137,9 +137,9 @@ async def test_a_long_url_and_a_long_error_fit_each_window(visit, server):
     with server.opened() as store:
         error = {"error": "x" * 190, "id": made["id"]}
         change = "UPDATE attempt SET error = :error WHERE hook_id = :id"
-        store.do(lambda db: db.execute(change, **error) and None)
+        store.write_sync(lambda db: db.execute(change, **error) and None)
         last = "SELECT max(id) FROM attempt WHERE hook_id = :id"
-        attempt = store.look(lambda db: db.value(last, id=made["id"]))
+        attempt = store.read_sync(lambda db: db.value(last, id=made["id"]))
     for look in ({}, {"narrow": True}):
         guest = await visit("ada", **look)
         at = f"/ui/hooks/{made['id']}"
@@ -180,7 +180,7 @@ async def test_without_scripts_no_button_is_dead(visit, server):
 async def test_an_ordered_hook_with_a_key_has_its_own_parts_on_a_phone(visit, server):
     options = {"ordering": "repository", "signatures": ["v1a"]}
     with server.opened() as store:
-        made = store.do(
+        made = store.write_sync(
             hooks.create, server.world.engine, url=f"http://127.0.0.1:{server.receiver.port}/in-order",
             events=["deployment"], options=options,
         )  # fmt: skip
@@ -206,7 +206,7 @@ async def test_the_state_of_a_hook_goes_on_by_itself(visit, mine, server):
 
     await page.get_by_role("button", name="Silence", exact=True).focus()
     with server.opened() as store:
-        paused = store.do(pause)
+        paused = store.write_sync(pause)
     await expect(page.get_by_text("Its deliveries wait.")).to_be_visible()
     await expect(page.get_by_role("button", name="Resume", exact=True)).to_be_visible()
     await expect(button).to_have_count(0)
@@ -214,6 +214,6 @@ async def test_the_state_of_a_hook_goes_on_by_itself(visit, mine, server):
     await expect(page.locator("[data-swap=actions] :focus")).to_have_count(1)
     assert await violations(page) == []
     with server.opened() as store:
-        store.do(hook_pauses.resume, paused)
+        store.write_sync(hook_pauses.resume, paused)
     await expect(button).to_be_visible()
     await expect(page.get_by_text("Its deliveries wait.")).to_have_count(0)

@@ -13,7 +13,7 @@ from store.hooks import hooks, option_secrets
 
 def found(server, url):
     with server.opened() as store:
-        return store.do(hooks.by_url, server.world.engine, url)
+        return store.write_sync(hooks.by_url, server.world.engine, url)
 
 
 async def test_make_a_hook_try_it_and_see_its_ping(visit, server):
@@ -200,9 +200,9 @@ async def test_access_to_a_protected_receiver_can_be_set_up(visit, server, scrip
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("status").first).to_contain_text("has been changed")
     with server.opened() as store:
-        made = store.do(hooks.by_url, server.world.engine, url)
-        options = store.look(option_secrets.revealed, made)
-        store.do(hook_removal.delete, made)
+        made = store.write_sync(hooks.by_url, server.world.engine, url)
+        options = store.read_sync(option_secrets.revealed, made)
+        store.write_sync(hook_removal.delete, made)
     assert options["headers"] == {"X-Api-Key": "hunter2"}
     assert options["tls"] == {"client_cert": certificate.strip(), "client_key": key.strip()}
     assert options["oauth2"] == {

@@ -27,10 +27,10 @@ def source(tmp_path: Path) -> Iterator[GitSite]:
 def start(server: DashboardServer, name: str, url: str) -> str:
     """Create a repository of ada's with an import from `url`. Return the path of its page."""
     with server.opened() as store:
-        ada = store.look(accounts.by_login, "ada")
+        ada = store.read_sync(accounts.by_login, "ada")
         assert ada is not None
-        repo = store.do(repositories.create, ada["id"], name)
-        store.do(imports.start, repo["id"], ada["id"], url)
+        repo = store.write_sync(repositories.create, ada["id"], name)
+        store.write_sync(imports.start, repo["id"], ada["id"], url)
     return f"/ui/imports/{repo['id']}"
 
 

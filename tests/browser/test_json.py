@@ -11,7 +11,9 @@ async def place(server):
     deep |= {"run": 2**53 + 1}
     await server.post("fork", guid="json-tree", **deep)
     with server.opened() as store:
-        event = store.look(lambda db: db.value("SELECT max(id) FROM event WHERE name = 'fork'"))
+        event = store.read_sync(
+            lambda db: db.value("SELECT max(id) FROM event WHERE name = 'fork'")
+        )
     return f"/ui/events/{event}"
 
 

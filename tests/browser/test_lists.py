@@ -153,7 +153,7 @@ async def test_filters_accept_the_values_that_lists_show(visit, server):
 async def test_secrets_in_urls_are_shown_when_asked_for(visit, server):
     with server.opened() as store:
         url = f"http://127.0.0.1:{server.receiver.port}/secret?token=s3cr3t"
-        made = store.do(
+        made = store.write_sync(
             hooks.create, server.world.engine, url=url, events=["star"], content_type="json"
         )
     guest = await visit("ada")

@@ -22,7 +22,7 @@ async def newest(server) -> int:
     """The id of the latest attempt of the hook `good`."""
     with server.opened() as store:
         wanted = AttemptFilter(hook_id=server.world.good)
-        return int(store.look(attempt_feed.page, wanted, limit=1).rows[0]["id"])
+        return int(store.read_sync(attempt_feed.page, wanted, limit=1).rows[0]["id"])
 
 
 async def recorded(server, guid: str) -> None:

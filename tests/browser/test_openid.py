@@ -69,7 +69,7 @@ async def provider(
     async with provider_process(ada, eve) as issuer:
         site = Site(tmp_path_factory.mktemp("openid") / "data")
         with site.opened() as store:
-            store.do(_verified)
+            store.write_sync(_verified)
         try:
             daemon = await site.serve(
                 TOCSIN_OPENID_ISSUER=issuer,

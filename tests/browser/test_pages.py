@@ -34,7 +34,7 @@ def path_of(shown: Shown, server: DashboardServer) -> str:
     # Another test may have deleted the hook of any other attempt.
     wanted = AttemptFilter(hook_id=server.world.good)
     with server.opened() as store:
-        attempt = store.look(attempt_feed.page, wanted, limit=50).rows[-1]["id"]
+        attempt = store.read_sync(attempt_feed.page, wanted, limit=50).rows[-1]["id"]
     return shown.path.format(**asdict(server.world), attempt=attempt)
 
 

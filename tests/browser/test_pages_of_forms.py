@@ -53,7 +53,7 @@ def test_every_template_is_looked_at():
 @pytest.mark.parametrize("template", FORMS)
 async def test_answer_is_accessible_and_fits(visit, server, template, how, request):
     with server.opened() as store:
-        made = store.do(
+        made = store.write_sync(
             hooks.create,
             server.world.engine,
             url=f"http://127.0.0.1:{server.receiver.port}/forms/{request.node.callspec.id}",

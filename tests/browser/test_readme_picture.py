@@ -27,7 +27,7 @@ async def overview(browser: Browser, tmp_path: Path) -> AsyncIterator[Page]:
     """The overview, after an ordinary hour."""
     site = Site(tmp_path)
     with site.opened() as store:
-        session = store.do(fill_store)
+        session = store.write_sync(fill_store)
     daemon = await site.serve()
     context = await browser.new_context(
         base_url=daemon.url, viewport=SIZE, reduced_motion="reduce", locale="en", timezone_id="UTC"

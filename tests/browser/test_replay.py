@@ -18,7 +18,7 @@ from store.hooks import hooks
 def fresh(server: DashboardServer) -> int:
     """The id of a hook that is created after events of ada/engine were received."""
     with server.opened() as store:
-        made = store.do(
+        made = store.write_sync(
             hooks.create,
             server.world.engine,
             url=f"http://127.0.0.1:{server.receiver.port}/late",
@@ -30,7 +30,7 @@ def fresh(server: DashboardServer) -> int:
 
 def replays(server: DashboardServer) -> int:
     with server.opened() as store:
-        return len(store.look(replay_runs.page, limit=100))
+        return len(store.read_sync(replay_runs.page, limit=100))
 
 
 async def test_a_replay_is_counted_before_it_is_delivered(visit, server, fresh):
@@ -83,7 +83,7 @@ async def test_without_scripts(visit, server, fresh):
     await expect(page.get_by_role("status").first).to_contain_text("this page may be closed")
     # Other tests count replays and deliveries, so this replay must end first.
     with server.opened() as store:
-        await until(lambda: not store.look(replay_runs.RUNS.current), "the replay")
+        await until(lambda: not store.read_sync(replay_runs.RUNS.current), "the replay")
 
 
 async def test_a_refused_replay_is_explained_at_the_form(visit):

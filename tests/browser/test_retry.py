@@ -14,7 +14,7 @@ from store.hooks import hooks
 def add_hook(server, url, event, **options):
     """Create a hook of ada/engine that only these tests use. Return its id."""
     with server.opened() as store:
-        made = store.do(
+        made = store.write_sync(
             hooks.create,
             server.world.engine,
             url=url,

@@ -17,7 +17,7 @@ async def test_a_receiver_unsubscribes_and_subscribes_again(visit, server: Dashb
         return links.link(db, Urls(server.url), ada["id"], [server.world.failing])
 
     with server.opened() as store:
-        place = store.do(link)
+        place = store.write_sync(link)
     guest = await visit(None, scripts=False, narrow=True, dark=True)
     page = await guest.go(place)
     await expect(page.get_by_role("main")).to_contain_text("of ada/engine (127.0.0.1:1025)")

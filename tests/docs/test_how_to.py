@@ -38,7 +38,7 @@ class Workshop:
         token for the repository.
         """
         with self._opened() as store:
-            token = store.do(_people)
+            token = store.write_sync(_people)
         headers = {"Authorization": f"Bearer {token}"}
         with httpx.Client(
             base_url=self.hub, headers=headers, trust_env=False, timeout=PATIENCE
@@ -57,7 +57,7 @@ class Workshop:
     def states(self) -> list[str]:
         """The states of all deliveries."""
         with self._opened() as store:
-            return [row["state"] for row in store.look(delivery_queries.page, limit=50)]
+            return [row["state"] for row in store.read_sync(delivery_queries.page, limit=50)]
 
     def _opened(self) -> "_Opened":
         return _Opened(self.directory)

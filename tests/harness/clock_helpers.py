@@ -15,7 +15,7 @@ async def keep_lease(worker: Worker, store: Store, seconds: float) -> None:
         return
     lifetime = round(seconds * SECOND) + DEFAULTS.lease
     assert worker.lease.lease_id is not None
-    assert await store.note(leases.renew, worker.lease.lease_id, lifetime)
+    assert await store.write_relaxed(leases.renew, worker.lease.lease_id, lifetime)
     worker.lease.extend(store.clock.now() + lifetime)
 
 

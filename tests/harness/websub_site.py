@@ -170,7 +170,7 @@ class Site:
         self.store, self.settings, self.clock = store, settings, clock
         self.url = ""
         self.client: httpx.AsyncClient
-        self.token = token or store.do(_people)
+        self.token = token or store.write_sync(_people)
         self.worker: Worker
 
     @property
@@ -197,13 +197,13 @@ class Site:
         return int(self.rows()[0]["id"])
 
     def asked(self) -> int:
-        return int(self.store.look(lambda db: db.value("SELECT count(*) FROM websub_request")))
+        return int(self.store.read_sync(lambda db: db.value("SELECT count(*) FROM websub_request")))
 
     async def settled(self, many: int = 0) -> None:
         """Wait until there are at least `many` subscription requests, and all of them are done."""
 
         def done() -> bool:
-            rows = self.store.look(requests.page, limit=1000)
+            rows = self.store.read_sync(requests.page, limit=1000)
             return len(rows) >= many and all(row["done_at"] is not None for row in rows)
 
         await until(done)
@@ -214,10 +214,10 @@ class Site:
         assert answer.status_code == 202, answer.text
 
     def rows(self, *, ended: bool = False) -> list[Row]:
-        return self.store.look(websub.page, limit=100, ended=ended)
+        return self.store.read_sync(websub.page, limit=100, ended=ended)
 
     def deliveries(self) -> list[Row]:
-        return self.store.look(delivery_queries.page, limit=1000)[::-1]
+        return self.store.read_sync(delivery_queries.page, limit=1000)[::-1]
 
     def states(self) -> list[str]:
         return [str(row["state"]) for row in self.deliveries()]

@@ -40,7 +40,7 @@ class Acme:
         """The header with a new token of this user; its default scope is `repo`."""
         if "kind" not in what:
             what["scopes"] = scopes or ("repo",)
-        value, _ = self.store.do(tokens.create, self.people[login], **what)
+        value, _ = self.store.write_sync(tokens.create, self.people[login], **what)
         return bearer(value)
 
 

@@ -75,12 +75,12 @@ def bodies(store: Store, name: str) -> list[dict[str, Any]]:
         rows = event_queries.newest(db, limit=100, name=name)[::-1]
         return [orjson.loads((events.get(db, row["id"]) or {})["body"]) for row in rows]
 
-    return store.look(read)
+    return store.read_sync(read)
 
 
 def waiting(store: Store, hook_id: int) -> list[Row]:
     """The deliveries of this hook, oldest first, with each event's name and guid."""
-    return store.look(
+    return store.read_sync(
         lambda db: db.all(
             "SELECT d.*, e.name, e.guid FROM delivery d JOIN event e ON e.id = d.event_id"
             " WHERE d.hook_id = :id ORDER BY d.id",
@@ -95,8 +95,8 @@ def attempted(
     """Record an attempt of each waiting delivery of this hook, as the worker would."""
     for row in waiting(store, hook_id):
         if row["state"] == 0:
-            store.do(record, [_outcome(store, row, status, error)])
-            store.do(_close, row["id"], row["event_id"])
+            store.write_sync(record, [_outcome(store, row, status, error)])
+            store.write_sync(_close, row["id"], row["event_id"])
 
 
 def _close(db: Connection, delivery_id: int, event_id: int) -> None:

@@ -14,5 +14,5 @@ def bearer(value: str) -> Headers:
 
 def by(store: Store, account: Row, **what: Any) -> Headers:
     """Make a token of an account, and return the headers with it."""
-    value, _ = store.do(tokens.create, account["id"], **what)
+    value, _ = store.write_sync(tokens.create, account["id"], **what)
     return bearer(value)

@@ -9,11 +9,11 @@ HOOKS = "/repos/octo/hello/hooks"
 
 
 def kept(store: Store) -> list[Row]:
-    return store.look(lambda db: event_queries.newest(db, limit=100))
+    return store.read_sync(lambda db: event_queries.newest(db, limit=100))
 
 
 def refused(store: Store) -> list[Row]:
-    return store.look(lambda db: rejections.page(db))
+    return store.read_sync(lambda db: rejections.page(db))
 
 
 async def hook_for(client: httpx.AsyncClient, *names: str) -> int:

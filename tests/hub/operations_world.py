@@ -163,7 +163,7 @@ class World:
         if what.get("kind") == "app_user":
             what = {"app_id": self.mill["id"], **what}
         if key not in self._tokens:
-            self._tokens[key], _ = self.store.do(
+            self._tokens[key], _ = self.store.write_sync(
                 lambda db: tokens.create(db, account["id"], **what)
             )
         return bearer(self._tokens[key])
@@ -171,7 +171,7 @@ class World:
     def installed(self) -> Headers:
         """The header with a token of mill's installation on octo."""
         if "installed" not in self._tokens:
-            self._tokens["installed"], _ = self.store.do(
+            self._tokens["installed"], _ = self.store.write_sync(
                 installation_tokens.create, self.mill_on_octo
             )
         return bearer(self._tokens["installed"])
@@ -180,7 +180,7 @@ class World:
         """The code of a new app manifest of octo's."""
         self._manifests += 1
         wanted = {"name": f"Kettle {self._manifests}", "url": "https://kettle.example/"}
-        return self.store.do(app_manifests.create, self.octo.account["id"], wanted)
+        return self.store.write_sync(app_manifests.create, self.octo.account["id"], wanted)
 
     def signed(self) -> Headers:
         """The header with a JSON Web Token that mill has signed."""
@@ -423,12 +423,12 @@ def first(operation: Operation, world: World) -> Headers:
 
 def make(store: Store) -> World:
     """Create the world in an empty store."""
-    world = store.do(_people, store)
+    world = store.write_sync(_people, store)
     for place in (world.hello, world.vault, world.acme, world.umbra):
         attempted(store, place.hook)
     for hook_id, _ in world.app_hooks:
         attempted(store, hook_id)
-    return store.do(_with_checks, store.do(_with_deliveries, world))
+    return store.write_sync(_with_checks, store.write_sync(_with_deliveries, world))
 
 
 def _people(db: Connection, store: Store) -> World:

@@ -43,7 +43,7 @@ def _held(app: str) -> Callable[[World], Body]:
 
     def made(world: World) -> Body:
         row: Row = getattr(world, app)
-        value, _ = world.store.do(grants.issue, row, world.octo.account["id"])
+        value, _ = world.store.write_sync(grants.issue, row, world.octo.account["id"])
         return {"access_token": value}
 
     return made
@@ -53,7 +53,7 @@ def _grant(app: str) -> Callable[[World], int]:
     def made(world: World) -> int:
         _held(app)(world)
         account_id, row = world.octo.account["id"], getattr(world, app)
-        found = world.store.look(grants.of_app, account_id, row["id"])
+        found = world.store.read_sync(grants.of_app, account_id, row["id"])
         assert found is not None
         number: int = found["id"]
         return number
@@ -64,7 +64,7 @@ def _grant(app: str) -> Callable[[World], int]:
 def _newest(table: str, column: str = "id") -> Callable[[World], int]:
     def found(world: World) -> int:
         sql = f"SELECT max({column}) FROM {table}"
-        number: int = world.store.look(lambda db: db.value(sql))
+        number: int = world.store.read_sync(lambda db: db.value(sql))
         return number
 
     return found
@@ -77,7 +77,7 @@ def _scoped(world: World) -> Body:
 
 
 def _secret(world: World) -> Body:
-    key = world.store.do(devenv_keys.make, world.hello.repo["id"])
+    key = world.store.write_sync(devenv_keys.make, world.hello.repo["id"])
     return sealed(key | {"key": key["public_key"]})
 
 

@@ -44,7 +44,7 @@ class World:
     look_only: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.store.do(self._furnish)
+        self.store.write_sync(self._furnish)
 
     def _furnish(self, db: Connection) -> None:
         seed = self.seed
@@ -60,7 +60,7 @@ class World:
 
     def send(self, hook: Row, *guids: str, **given: Any) -> list[int]:
         """Record an attempt to deliver a `push` event for each guid. Return the attempts' ids."""
-        return self.store.do(deliver, hook, guids or ("g-1",), **given)
+        return self.store.write_sync(deliver, hook, guids or ("g-1",), **given)
 
 
 def hook(db: Connection, repo_id: int, name: str, **given: Any) -> Row:

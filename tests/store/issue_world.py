@@ -68,22 +68,22 @@ class Platform:
         prepare = projection_table.PREPARED.get(name)
         if prepare is not None:
             prepare(given)
-        self.world.store.do(projection_table.project, event, given)
+        self.world.store.write_sync(projection_table.project, event, given)
 
     def issue(self, number: int = 1) -> Row:
-        row = self.world.store.look(issues.get, self.world.repo["id"], number)
+        row = self.world.store.read_sync(issues.get, self.world.repo["id"], number)
         assert row is not None
         return row
 
     def events(self, number: int = 1) -> list[Row]:
         """The events of an issue, oldest first."""
-        return self.world.store.look(
+        return self.world.store.read_sync(
             issue_events.of_issue, self.issue(number)["id"], limit=100, offset=0
         )
 
     def timeline(self, number: int = 1) -> list[str]:
         """The kinds of the entries in an issue's timeline, in order."""
-        rows = self.world.store.look(
+        rows = self.world.store.read_sync(
             issue_events.timeline, self.issue(number)["id"], limit=100, offset=0
         )
         return [row["kind"] for row in rows]

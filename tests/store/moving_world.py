@@ -36,7 +36,7 @@ def contents(store: Store, names: list[str]) -> Contents:
     def rows(db: Connection, name: str) -> list[Row]:
         return sorted(db.all(f'SELECT * FROM "{name}"'), key=lambda row: repr(sorted(row.items())))
 
-    return {name: store.look(rows, name) for name in names}
+    return {name: store.read_sync(rows, name) for name in names}
 
 
 def with_bytes(found: Contents) -> Contents:
@@ -51,14 +51,14 @@ def _plain(value: Any) -> Any:
 
 
 def same(store: Store, other: Store) -> bool:
-    names = [name for name in store.look(tables) if name not in REBUILT]
+    names = [name for name in store.read_sync(tables) if name not in REBUILT]
     left, right = contents(store, names), contents(other, names)
     assert with_bytes(right) == with_bytes(left)
     return True
 
 
 def execute(store: Store, sql: str, **given: Any) -> int:
-    return store.do(lambda db: db.execute(sql, **given))
+    return store.write_sync(lambda db: db.execute(sql, **given))
 
 
 def on_target(target: str, statement: str) -> None:
@@ -143,7 +143,7 @@ class Bustle:
     def __call__(self, *_: Any) -> None:
         for _ in range(self.random.randint(0, 4)):
             self.world.clock.advance(1)
-            self.world.store.do(lambda db: self.random.choice(self.actions)(self, db))
+            self.world.store.write_sync(lambda db: self.random.choice(self.actions)(self, db))
 
     def _any(self, db: Connection, table: str) -> int | None:
         found = db.tuples(f"SELECT id FROM {table} ORDER BY id")
@@ -238,7 +238,7 @@ def settled(world: World) -> Bustle:
     """Make every kind of change several times. Return the `Bustle` that made them."""
     bustle = Bustle(world, 99)
     for action in bustle.actions * 4:
-        world.store.do(lambda db, action=action: action(bustle, db))
+        world.store.write_sync(lambda db, action=action: action(bustle, db))
     return bustle
 
 

@@ -47,7 +47,7 @@ def overlap(url: str, first: tuple[Store, Work], second: tuple[Store, Work]) -> 
     with ThreadPoolExecutor(1) as thread:
         with transaction(store) as db:
             found = work(db)
-            after = thread.submit(_tried, lambda: other.do(late))
+            after = thread.submit(_tried, lambda: other.write_sync(late))
             wait_until(lambda: after.done() or waits(url), "the second work")
         return found, after.result(PATIENCE)
 

@@ -39,12 +39,12 @@ class World:
         return self.clock.now()
 
     def another_repo(self, name: str = "other", **given: Any) -> Row:
-        return self.store.do(repositories.create, self.user["id"], name, **given)
+        return self.store.write_sync(repositories.create, self.user["id"], name, **given)
 
     def hook(self, *names: str, repo: Row | None = None, **given: Any) -> Row:
-        given.setdefault("url", f"{URL}/{self.store.look(_hooks)}")
+        given.setdefault("url", f"{URL}/{self.store.read_sync(_hooks)}")
         repo_id = (repo or self.repo)["id"]
-        return self.store.do(hooks.create, repo_id, events=names or ["push"], **given)
+        return self.store.write_sync(hooks.create, repo_id, events=names or ["push"], **given)
 
     def arrival(self, guid: str = "g-1", **given: Any) -> IncomingEvent:
         repo_id = given.pop("repo_id", self.repo["id"])
@@ -52,30 +52,30 @@ class World:
         return IncomingEvent(guid=guid, repo_id=repo_id, **given)
 
     def arrive(self, guid: str = "g-1", **given: Any) -> Receipt:
-        (receipt,) = self.store.do(events.accept_all, [self.arrival(guid, **given)])
+        (receipt,) = self.store.write_sync(events.accept_all, [self.arrival(guid, **given)])
         return receipt
 
     def lease(self, lifetime: int = HOUR) -> int:
-        return self.store.do(leases.acquire, "tests", lifetime)
+        return self.store.write_sync(leases.acquire, "tests", lifetime)
 
     def claim(self, lease_id: int, *hook_ids: int, limit: int = 100) -> list[ClaimedDelivery]:
-        claimed, _ = self.store.do(deliveries.claim, hook_ids, lease_id, limit)
+        claimed, _ = self.store.write_sync(deliveries.claim, hook_ids, lease_id, limit)
         return claimed
 
     def row(self, delivery_id: int) -> Row:
         """The delivery as it is stored."""
-        row = self.store.look(_delivery, delivery_id)
+        row = self.store.read_sync(_delivery, delivery_id)
         assert row is not None
         return row
 
     def rows(self) -> list[Row]:
         """Every delivery, oldest first."""
-        return self.store.look(_deliveries)
+        return self.store.read_sync(_deliveries)
 
     def outcome(self, lease_id: int, claimed: ClaimedDelivery, **given: Any) -> Outcome:
         """A successful attempt that took a second. `given` changes its values."""
         given.setdefault("number", claimed.attempts + 1)
-        hook = self.store.look(hooks.by_id, claimed.hook_id)
+        hook = self.store.read_sync(hooks.by_id, claimed.hook_id)
         given.setdefault("url", URL if hook is None else hook["url"])
         given.setdefault("version", claimed.version)
         return Outcome(
@@ -109,8 +109,8 @@ STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead", FILTERED: "f
 
 
 def make_world(store: Store, clock: MovableClock) -> World:
-    user = store.do(accounts.create, "ada")
-    return World(store, clock, user, store.do(repositories.create, user["id"], "engine"))
+    user = store.write_sync(accounts.create, "ada")
+    return World(store, clock, user, store.write_sync(repositories.create, user["id"], "engine"))
 
 
 def _hooks(db: Connection) -> int:

@@ -136,7 +136,7 @@ class Site:
         self.running: list[Daemon] = []
         prepare_database("sqlite", folder)
         with self.looking() as store:
-            self.token = store.do(_people)
+            self.token = store.write_sync(_people)
 
     def opened(self) -> "Opened":
         return Opened(self.folder)
@@ -147,7 +147,7 @@ class Site:
 
     def hook(self, receiver: Ledger, **options: Any) -> None:
         with self.opened() as store:
-            store.do(_hook, f"http://127.0.0.1:{receiver.port}/", options)
+            store.write_sync(_hook, f"http://127.0.0.1:{receiver.port}/", options)
 
     async def serve(self, *args: str, patch: str = "", **environment: str) -> Daemon:
         """Start `tocsin serve`, on the same port every time. `patch` is an assignment that the
@@ -178,16 +178,16 @@ class Site:
     def rows(self) -> list[dict[str, Any]]:
         """Every delivery that is in the database."""
         with self.looking() as store:
-            return store.look(delivery_queries.page, limit=100_000)
+            return store.read_sync(delivery_queries.page, limit=100_000)
 
     def states(self) -> Counter[str]:
         with self.looking() as store:
-            counts = store.look(delivery_queries.count_by_state)
+            counts = store.read_sync(delivery_queries.count_by_state)
         return Counter({state: count for state, count in counts.items() if count})
 
     def integrity(self) -> str:
         with self.opened() as store:
-            return str(store.look(lambda db: db.value("PRAGMA integrity_check")))
+            return str(store.read_sync(lambda db: db.value("PRAGMA integrity_check")))
 
 
 class Opened:

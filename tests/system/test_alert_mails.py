@@ -40,7 +40,7 @@ async def test_a_mail_survives_a_kill_and_its_link_unsubscribes(tmp_path: Path) 
 
     def outcomes() -> list[str]:
         with site.looking() as store:
-            return [row["outcome"] for row in store.look(outbox.list_recent, 9)]
+            return [row["outcome"] for row in store.read_sync(outbox.list_recent, 9)]
 
     try:
         async with smtp_site() as post:
@@ -67,7 +67,7 @@ async def test_a_mail_survives_a_kill_and_its_link_unsubscribes(tmp_path: Path) 
 
             post.data = accept
             with site.opened() as store:
-                hook_id = store.do(fail)
+                hook_id = store.write_sync(fail)
             await until(lambda: post.mails, "the first mail")
             await daemon.process.wait()
             assert outcomes() == [None]
@@ -81,6 +81,6 @@ async def test_a_mail_survives_a_kill_and_its_link_unsubscribes(tmp_path: Path) 
                 answer = await client.post(link, data={"List-Unsubscribe": "One-Click"})
             assert answer.status_code == 200
             with site.opened() as store:
-                assert store.look(receivers.of_hook, hook_id) == []
+                assert store.read_sync(receivers.of_hook, hook_id) == []
     finally:
         await site.close()

@@ -26,7 +26,7 @@ def closed(number: int) -> dict[str, Any]:
 
 def behind(store: Store) -> tuple[int, int]:
     """Return the id of the last event in the projected state, and of the newest event."""
-    state = store.look(projection_cursor.state)
+    state = store.read_sync(projection_cursor.state)
     assert state["skipped"] == 0
     return state["event_id"], state["newest"]
 

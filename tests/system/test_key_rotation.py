@@ -50,7 +50,7 @@ def delivered_as(site: Site, secret: bytes) -> int:
         return [attempts.get(db, 1, row["id"]) for row in attempts.page(db, 1, limit=100_000)]
 
     with site.opened() as store:
-        rows = store.look(read)
+        rows = store.read_sync(read)
     for row in rows:
         signed = hmac.digest(secret, row["event_body"], "sha256").hex()
         assert row["request_headers"]["X-Hub-Signature-256"] == f"sha256={signed}"
@@ -62,7 +62,7 @@ async def test_a_rotation_that_is_killed_beside_a_daemon_loses_nothing(site: Sit
     async with ledger() as receiver:
         site.hook(receiver)
         with site.opened() as store:
-            store.do(many_secrets)
+            store.write_sync(many_secrets)
         (old,) = keys(site)
         daemon = await site.serve()
         poster = Poster(site, 100_000, connections=1)
@@ -83,7 +83,7 @@ async def test_a_rotation_that_is_killed_beside_a_daemon_loses_nothing(site: Sit
         assert await daemon.end() == 0
     assert len(keys(site)) == 1
     with site.opened() as store:
-        rows = store.look(hooks.every)
+        rows = store.read_sync(hooks.every)
     secrets = opened_by_the_first(site.folder / "secret.key", [row["secret"] for row in rows])
     assert secrets == ["s", *(f"hush-{number}" for number in range(HOOKS))]
     assert delivered_as(site, b"s") > 50

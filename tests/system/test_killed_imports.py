@@ -37,7 +37,7 @@ def ask(db: Any, url: str) -> Row:
 
 def statuses(store: Store) -> list[str]:
     """Return `told` for each event in the database. The import is the only source of events."""
-    rows = store.look(lambda db: db.value("SELECT count(*) FROM event"))
+    rows = store.read_sync(lambda db: db.value("SELECT count(*) FROM event"))
     return ["told"] * rows
 
 
@@ -64,11 +64,11 @@ def is_killed(process: Path) -> bool:
 async def test_an_import_that_is_killed_is_done_all_the_same(site: Site, source: GitSite) -> None:
     source.pause = 0.2
     with site.opened() as store:
-        row = store.do(ask, f"{source.url}/bells.git")
+        row = store.write_sync(ask, f"{source.url}/bells.git")
         made = site.folder / "git" / f"{row['repo_id']}.git"
 
         def now() -> Row:
-            return store.look(imports.needed, row["repo_id"])
+            return store.read_sync(imports.needed, row["repo_id"])
 
         worker = await site.serve("--only", "worker")
         await until(lambda: (now()["import_percent"] or 0) > 10, "a part of the import")
@@ -95,14 +95,14 @@ async def test_a_stopped_worker_ends_the_programs_of_its_imports(
 ) -> None:
     source.pause = 0.2
     with site.opened() as store:
-        row = store.do(ask, f"{source.url}/bells.git")
+        row = store.write_sync(ask, f"{source.url}/bells.git")
         worker = await site.serve("--only", "worker")
         await until(
-            lambda: (store.look(imports.needed, row["repo_id"])["import_percent"] or 0) > 0,
+            lambda: (store.read_sync(imports.needed, row["repo_id"])["import_percent"] or 0) > 0,
             "a part of the import",
         )
         assert at_work(site.folder)
         assert await worker.end() == 0
         assert at_work(site.folder) == []
         assert [*(site.folder / "imports").iterdir()] == []
-        assert store.look(import_rounds.next_due) is not None
+        assert store.read_sync(import_rounds.next_due) is not None

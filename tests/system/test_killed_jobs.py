@@ -30,17 +30,17 @@ def ask(db: Any) -> int:
 
 
 def job(store: Store, job_id: int) -> Row:
-    org = required(store.look(organizations.by_login, "acme"))
-    return required(store.look(deployment_jobs.get, org["id"], job_id))
+    org = required(store.read_sync(organizations.by_login, "acme"))
+    return required(store.read_sync(deployment_jobs.get, org["id"], job_id))
 
 
 def count(store: Store, table: str) -> int:
-    return int(store.look(lambda db: db.value(f"SELECT count(*) FROM {table}")))
+    return int(store.read_sync(lambda db: db.value(f"SELECT count(*) FROM {table}")))
 
 
 async def test_a_job_that_is_killed_is_done_all_the_same(site: Site) -> None:
     with site.opened() as store:
-        job_id = store.do(ask)
+        job_id = store.write_sync(ask)
         for killed_at in (1, MANY // 2):
             worker = await site.serve("--only", "worker")
             await until(lambda least=killed_at: job(store, job_id)["total_count"] >= least, "some")

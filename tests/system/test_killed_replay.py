@@ -33,21 +33,23 @@ def made(db: Connection) -> list[int]:
 
 async def test_killed_while_much_is_replayed(site: Site) -> None:
     with site.opened() as store:
-        run_id = store.do(fill_store)
+        run_id = store.write_sync(fill_store)
 
         def run() -> Row:
-            return store.look(replay_runs.get, run_id)
+            return store.read_sync(replay_runs.get, run_id)
 
         for _ in range(2):
-            before = len(store.look(made))
+            before = len(store.read_sync(made))
             worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="400")
-            await until(lambda least=before: len(store.look(made)) > least, "more replayed events")
+            await until(
+                lambda least=before: len(store.read_sync(made)) > least, "more replayed events"
+            )
             await worker.kill()
             assert run()["ended_at"] is None, "the replay was over at the kill"
-            assert run()["made"] == len(store.look(made))
+            assert run()["made"] == len(store.read_sync(made))
         worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="20000")
         await until(lambda: run()["outcome"] == "done", "the end of the replay")
-        found = store.look(made)
+        found = store.read_sync(made)
         assert found == sorted(set(found)), "each once, in order"
         assert len(found) == run()["made"] == run()["total"] == MANY
         assert await worker.end() == 0

@@ -24,13 +24,13 @@ def filled(db: Connection) -> int:
 
 
 def made(store: Store) -> list[Row]:
-    return store.look(lambda db: db.all("SELECT * FROM report WHERE made_at IS NOT NULL"))
+    return store.read_sync(lambda db: db.all("SELECT * FROM report WHERE made_at IS NOT NULL"))
 
 
 def parts(store: Store) -> int:
     """Return the number of stored parts of unfinished reports."""
     return int(
-        store.look(
+        store.read_sync(
             lambda db: db.value(
                 "SELECT count(*) FROM report_part p JOIN report r ON r.id = p.report_id"
                 " WHERE r.made_at IS NULL"
@@ -50,13 +50,13 @@ def check_whole(store: Store, folder: Path) -> None:
 
 async def test_a_report_that_is_killed_is_made_all_the_same(site: Site) -> None:
     with site.opened() as store:
-        enterprise_id = store.do(filled)
+        enterprise_id = store.write_sync(filled)
         for there in (0, len(reports.OF_A_DAY)):
             # The second kill hits the reports of the second day, in the same run of the job.
             worker = await site.serve("--only", "worker")
-            await until(lambda: store.look(jobs.get, "reports"), "the job")
+            await until(lambda: store.read_sync(jobs.get, "reports"), "the job")
             if not there:
-                store.do(jobs.request_run, "reports")
+                store.write_sync(jobs.request_run, "reports")
             await until(
                 lambda n=there: len(made(store)) == n and parts(store) > 0, "a report's part"
             )
@@ -71,7 +71,7 @@ async def test_a_report_that_is_killed_is_made_all_the_same(site: Site) -> None:
         names = {each.name for each in report_files.folder(site.folder).iterdir()}
         assert names == {f"{row['id']}.ndjson" for row in made(store)}
         assert parts(store) == 0
-        row = store.look(reports.latest, enterprise_id, "users-28-day")
+        row = store.read_sync(reports.latest, enterprise_id, "users-28-day")
         assert row is not None
         # Each user has a line, and one for each editor, language, model and organization.
         assert row["lines"] == USERS * (1 + EACH + 3)

@@ -228,7 +228,7 @@ def settings(store: Store) -> Iterator[str]:
     world = make(store)
     token = world.token(scopes=SCOPES)["Authorization"].partition(" ")[2]
     yield HEAD.format(token=token, unsigned=UNSIGNED, password=PASSWORD, secret=SECRET)
-    for name, values in (_there(world) | store.do(_deletable, world)).items():
+    for name, values in (_there(world) | store.write_sync(_deletable, world)).items():
         yield f"[dictionaries.{name}]"
         yield f"values = {json.dumps(values)}"
     lines = [(one.id, one.method, one.path) for one in OPERATIONS]
@@ -249,9 +249,11 @@ def settings(store: Store) -> Iterator[str]:
 def _there(world: World) -> dict[str, list[object]]:
     """Return the existing values for path parameters and members of bodies, by name."""
     found = {name: [sample.own(world)] for name, sample in SAMPLES.items()}
-    token, _ = world.store.do(lambda db: grants.issue(db, world.lab, world.octo.account["id"]))
+    token, _ = world.store.write_sync(
+        lambda db: grants.issue(db, world.lab, world.octo.account["id"])
+    )
     hook_id = SAMPLES["hook_id"].own(world)
-    key_set = world.store.do(lambda db: signing_keys.ensure(db, hook_id, None))
+    key_set = world.store.write_sync(lambda db: signing_keys.ensure(db, hook_id, None))
     # These belong to reader, who has the password. Deleting octo's would end octo's token.
     found |= {"grant_id": [world.reader.grant], "authorization_id": [world.reader.authorization]}
     return {

@@ -35,23 +35,23 @@ def expired(db: Connection) -> list[tuple[int, int]]:
 
 
 def job(store: Store, name: str) -> Row:
-    return required(store.look(jobs.get, name))
+    return required(store.read_sync(jobs.get, name))
 
 
 async def test_killed_while_much_expires(site: Site) -> None:
     with site.opened() as store:
-        store.do(limit_many)
+        store.write_sync(limit_many)
         worker = await site.serve("--only", "worker")
-        await until(lambda: store.look(expired), "the first reported expiry")
+        await until(lambda: store.read_sync(expired), "the first reported expiry")
         await worker.kill()
-        before = len(store.look(expired))
-        left = store.look(lambda db: db.value("SELECT count(*) FROM interaction_limit"))
+        before = len(store.read_sync(expired))
+        left = store.read_sync(lambda db: db.value("SELECT count(*) FROM interaction_limit"))
         assert before + left == MANY, "each limit is removed and reported, or neither"
         assert left, "the job was over at the kill"
         assert job(store, "expire")["ended_at"] is None
         worker = await site.serve("--only", "worker")
         await until(lambda: job(store, "expire")["outcome"] == "done", "the end of the job")
-        found = [repo_id for repo_id, _ in store.look(expired)]
+        found = [repo_id for repo_id, _ in store.read_sync(expired)]
         assert found == sorted(set(found)), "each once, in order"
         assert len(found) == MANY
         assert await worker.end() == 0
@@ -67,13 +67,13 @@ async def test_an_end_wakes_the_worker_of_another_process(site: Site) -> None:
     """
     await site.serve("--only", "worker", patch=NEVER_POLLS)
     with site.opened() as store:
-        repo = required(store.look(repositories.find, "ada", "engine"))
-        await until(lambda: store.look(jobs.get, "expire"), "the worker's first look")
+        repo = required(store.read_sync(repositories.find, "ada", "engine"))
+        await until(lambda: store.read_sync(jobs.get, "expire"), "the worker's first look")
         for pause in (HOUR, SECOND):
             ends = store.clock.now() + pause
-            store.do(interaction_limits.limit_repository, repo, "existing_users", ends)
-        await until(lambda: store.look(expired), "the expiry")
-        ((_, expired_at),) = store.look(expired)
+            store.write_sync(interaction_limits.limit_repository, repo, "existing_users", ends)
+        await until(lambda: store.read_sync(expired), "the expiry")
+        ((_, expired_at),) = store.read_sync(expired)
         assert expired_at >= ends
 
 
@@ -109,30 +109,30 @@ async def test_killed_while_much_is_published_again(site: Site) -> None:
     """Neither Ctrl-C in the terminal nor a kill of the worker causes a gap or a repetition."""
     topic = ("--topic", "ada/bell-*/events/repository", "--rate", "400")
     with site.opened() as store:
-        store.do(bells)
+        store.write_sync(bells)
         worker = await site.serve("--only", "worker")
         terminal = await tocsin(site.folder, "republish", *topic)
-        await until(lambda: store.look(published), "the first publication")
+        await until(lambda: store.read_sync(published), "the first publication")
         terminal.send_signal(signal.SIGINT)
         assert await terminal.wait() == 1
-        before = len(store.look(published))
-        await until(lambda: len(store.look(published)) > before, "more publications")
+        before = len(store.read_sync(published))
+        await until(lambda: len(store.read_sync(published)) > before, "more publications")
         await worker.kill()
-        assert len(store.look(published)) < REPOSITORIES, "the run was over at the kill"
+        assert len(store.read_sync(published)) < REPOSITORIES, "the run was over at the kill"
         worker = await site.serve("--only", "worker")
         said_at_last = json.loads(await said(site.folder, "republish", "follow", "1", "--json"))
         assert (said_at_last["outcome"], said_at_last["published"]) == ("done", REPOSITORIES)
-        found = store.look(published)
+        found = store.read_sync(published)
         assert found == sorted(set(found)), "each once, in order"
-        assert len(found) == store.look(republish_runs.get, 1)["total"] == REPOSITORIES
+        assert len(found) == store.read_sync(republish_runs.get, 1)["total"] == REPOSITORIES
         assert await worker.end() == 0
         # Without a worker the command publishes itself. `follow` continues a run that was killed.
         alone = await tocsin(site.folder, "republish", *topic)
-        await until(lambda: len(store.look(published)) > REPOSITORIES, "the first publication")
+        await until(lambda: len(store.read_sync(published)) > REPOSITORIES, "the first publication")
         alone.kill()
         await alone.wait()
-        assert len(store.look(published)) < 2 * REPOSITORIES
+        assert len(store.read_sync(published)) < 2 * REPOSITORIES
         await said(site.folder, "republish", "follow", "2")
-        found = store.look(published)[REPOSITORIES:]
+        found = store.read_sync(published)[REPOSITORIES:]
         assert found == sorted(set(found))
         assert len(found) == REPOSITORIES

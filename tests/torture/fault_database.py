@@ -102,5 +102,7 @@ def _last(log: bytes) -> tuple[int, int]:
 
 def _missing(site: Site, guids: set[str]) -> set[str]:
     with site.opened() as store:
-        there = store.look(lambda db: {guid for (guid,) in db.tuples("SELECT guid FROM event")})
+        there = store.read_sync(
+            lambda db: {guid for (guid,) in db.tuples("SELECT guid FROM event")}
+        )
     return guids - there

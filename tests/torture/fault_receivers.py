@@ -144,7 +144,7 @@ async def crowd(trial: Trial) -> None:
     async with scene(trial) as here, serving(slow, host=ELSEWHERE) as receiver:
         base = f"http://{ELSEWHERE}:{receiver.port}"
         with here.site.opened() as store:
-            store.do(_hooks, [f"{base}/{number}" for number in range(CROWD)])
+            store.write_sync(_hooks, [f"{base}/{number}" for number in range(CROWD)])
         await here.serve(TOCSIN_TIMEOUT=str(LONGEST))
         before: list[int] = []
         here.sender.over = False
@@ -173,7 +173,7 @@ async def crowd(trial: Trial) -> None:
 
 def _hook(here: Scene, url: str) -> None:
     with here.site.opened() as store:
-        store.do(_hooks, [url])
+        store.write_sync(_hooks, [url])
 
 
 def _hooks(db: Connection, urls: list[str]) -> None:

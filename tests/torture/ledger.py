@@ -106,7 +106,7 @@ def undone(site: Site) -> int:
     """Return the number of deliveries that are not delivered, or still leased."""
     with site.looking() as store:
         return int(
-            store.look(
+            store.read_sync(
                 lambda db: db.value(
                     "SELECT count(*) FROM delivery WHERE state <> :delivered"
                     " OR lease_id IS NOT NULL",
@@ -132,7 +132,7 @@ def recorded(site: Site) -> Record:
     """Return the attempts in the database."""
     record = Record()
     with site.opened() as store:
-        for guid, head, delivered in store.look(lambda db: db.tuples(ATTEMPTS)):
+        for guid, head, delivered in store.read_sync(lambda db: db.tuples(ATTEMPTS)):
             agent = AGENT.search(head.encode())
             assert agent is not None
             record.add(Sending(guid, agent[1].decode()), delivered=bool(delivered))

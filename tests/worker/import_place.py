@@ -25,15 +25,15 @@ class Place:
         self.pace = ImportPace()
         self.resolver: Resolver | None = None
         self.settings = WorkerSettings(data_dir=data_dir, allow_networks=["127.0.0.0/8"])
-        self.octo = store.do(accounts.create, "octo")
-        self.repo = store.do(repositories.create, self.octo["id"], "hello")
+        self.octo = store.write_sync(accounts.create, "octo")
+        self.repo = store.write_sync(repositories.create, self.octo["id"], "hello")
 
     def start(self, path: str = "/bells.git", **given: Any) -> Row:
         url = self.source + path
-        return self.store.do(imports.start, self.repo["id"], self.octo["id"], url, **given)
+        return self.store.write_sync(imports.start, self.repo["id"], self.octo["id"], url, **given)
 
     def restart(self, **changed: Any) -> Row:
-        return self.store.do(imports.restart, self.row, self.octo["id"], changed)
+        return self.store.write_sync(imports.restart, self.row, self.octo["id"], changed)
 
     def emit(self, db: Connection, event: str, rows: Any) -> None:
         assert event == "repository_import"
@@ -50,7 +50,7 @@ class Place:
 
     @property
     def row(self) -> Row:
-        row = self.store.look(imports.get, self.repo["id"])
+        row = self.store.read_sync(imports.get, self.repo["id"])
         assert row is not None
         return row
 
@@ -63,11 +63,11 @@ class Place:
         return self.data_dir / "git" / f"{self.repo['id']}.git"
 
     def authors(self) -> list[Row]:
-        return self.store.look(import_contents.authors, self.repo["id"], limit=100)
+        return self.store.read_sync(import_contents.authors, self.repo["id"], limit=100)
 
     def rename(self, who: str, /, **given: str) -> None:
         (row,) = [each for each in self.authors() if each["remote_name"] == who]
-        self.store.do(_rename, row, {"name": row["name"], "email": row["email"]} | given)
+        self.store.write_sync(_rename, row, {"name": row["name"], "email": row["email"]} | given)
 
     def log(self, *form: str) -> list[str]:
         return git(self.made, "log", "--format=%an <%ae>", "--reverse", *form).splitlines()

@@ -61,7 +61,7 @@ class Place:
         await until(lambda: all(each.idle for each in self.timetables))
 
     def row(self, name: str) -> Row:
-        found = self.store.look(jobs.get, name)
+        found = self.store.read_sync(jobs.get, name)
         assert found is not None
         return found
 

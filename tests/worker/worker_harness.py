@@ -173,8 +173,8 @@ class WorkerHarness:
         self.worker: Worker | None = None
         self._lost: list[Store] = []
         self._numbers = itertools.count(1)
-        owner = self.store.do(_owner)
-        self.repo = self.store.do(_repository, owner["id"])
+        owner = self.store.write_sync(_owner)
+        self.repo = self.store.write_sync(_repository, owner["id"])
 
     def another_store(self) -> Store:
         """Open the same database again, as another process would."""
@@ -263,10 +263,10 @@ class WorkerHarness:
         number = next(self._numbers)
         url = url or f"https://h{number}.example/hook"
         target = given.pop("target", self.repo["id"])
-        return int(self.store.do(hooks.create, target, url=url, **given)["id"])
+        return int(self.store.write_sync(hooks.create, target, url=url, **given)["id"])
 
     def edit(self, hook_id: int, **changes: Any) -> None:
-        self.store.do(lambda db: hooks.update(db, _hook(db, hook_id), **changes))
+        self.store.write_sync(lambda db: hooks.update(db, _hook(db, hook_id), **changes))
 
     def arrival(
         self, body: bytes = b"{}", name: str = "push", guid: str | None = None, **given: Any
@@ -292,16 +292,16 @@ class WorkerHarness:
 
     def deliveries(self, **chosen: Any) -> list[Row]:
         """All deliveries, or the chosen ones, oldest first."""
-        return self.store.look(delivery_queries.page, limit=100_000, **chosen)[::-1]
+        return self.store.read_sync(delivery_queries.page, limit=100_000, **chosen)[::-1]
 
     def states(self, hook_id: int | None = None) -> Counter[str]:
         of_hook = "" if hook_id is None else "WHERE hook_id = :id"
         sql = f"SELECT state, count(*) FROM delivery {of_hook} GROUP BY state"
-        found = self.store.look(lambda db: db.tuples(sql, id=hook_id))
+        found = self.store.read_sync(lambda db: db.tuples(sql, id=hook_id))
         return Counter({STATES[state]: many for state, many in found})
 
     def counts(self) -> dict[str, int]:
-        return self.store.look(delivery_queries.count_by_state)
+        return self.store.read_sync(delivery_queries.count_by_state)
 
     def leased(self) -> list[Row]:
         return [row for row in self.deliveries() if row["lease_id"] is not None]
@@ -315,19 +315,19 @@ class WorkerHarness:
 
     def attempts(self, hook_id: int) -> list[Row]:
         """The hook's attempts, oldest first, with the recorded requests and responses."""
-        rows = self.store.look(attempts.page, hook_id, limit=100_000)[::-1]
-        found = [self.store.look(attempts.get, hook_id, row["id"]) for row in rows]
+        rows = self.store.read_sync(attempts.page, hook_id, limit=100_000)[::-1]
+        found = [self.store.read_sync(attempts.get, hook_id, row["id"]) for row in rows]
         return [row for row in found if row is not None]
 
     def hook_row(self, hook_id: int) -> Row:
-        return self.store.look(_hook, hook_id)
+        return self.store.read_sync(_hook, hook_id)
 
     async def recorded(self, hook_id: int, count: int) -> list[Row]:
         """Wait until the hook has at least `count` attempts, and return them, oldest first."""
         seen: list[Row] = []
 
         def there() -> bool:
-            seen[:] = self.store.look(attempts.page, hook_id, limit=count + 1)
+            seen[:] = self.store.read_sync(attempts.page, hook_id, limit=count + 1)
             return len(seen) >= count
 
         await until(there, f"{count} attempts")

@@ -82,7 +82,7 @@ class LeaseKeeper:
         """
         if self.lease_id is not None:
             with contextlib.suppress(Busy, Unavailable):
-                await self._store.note(leases.release, self.lease_id)
+                await self._store.write_relaxed(leases.release, self.lease_id)
 
     async def poll(self) -> None:
         """Renew the lease, end expired leases of others, and read what is due.
@@ -138,11 +138,13 @@ class LeaseKeeper:
         log.warning("the lease has expired; continuing under a new one")
         await self.acquire()
         if end_others:
-            await self._store.note(leases.release_expired)
+            await self._store.write_relaxed(leases.release_expired)
 
     async def _renewed(self, lease_id: int | None, *, end_others: bool) -> int:
         assert lease_id is not None, "nothing is renewed before it is acquired"
-        return await self._store.note(_renew, lease_id, self._lifetime, end_others, self.lag)
+        return await self._store.write_relaxed(
+            _renew, lease_id, self._lifetime, end_others, self.lag
+        )
 
 
 def _acquire(db: Connection, holder: str, lifetime: int) -> tuple[int, int]:

@@ -118,18 +118,18 @@ class LeasedDeliveries:
         if lease_id is None:
             return
         # This goes through the writer, so everything that was committed before has been received.
-        held = await self._store.note(leases.delivery_ids, lease_id)
+        held = await self._store.write_relaxed(leases.delivery_ids, lease_id)
         strays = [delivery_id for delivery_id in held if delivery_id not in self.ids]
         if strays and lease_id == self.lease:
             log.warning(
                 "%d deliveries were leased and not in memory: returned to the store", len(strays)
             )
-            await self._store.note(deliveries.release, lease_id, strays)
+            await self._store.write_relaxed(deliveries.release, lease_id, strays)
 
     async def claim(self, function: Callable[..., T], *args: Any) -> T:
         """Run a function of the store that claims deliveries."""
         # If a crash of the database undid a claim, another worker could claim the same deliveries.
-        write = self._store.note if self._store.engine.single_worker else self._store.write
+        write = self._store.write_relaxed if self._store.engine.single_worker else self._store.write
         return await write(function, *args)
 
     async def release(self, lease_id: int, ids: Iterable[int]) -> None:
@@ -141,7 +141,7 @@ class LeasedDeliveries:
         tries = 0
         while not self.closed:
             try:
-                await self._store.note(deliveries.release, lease_id, ids)
+                await self._store.write_relaxed(deliveries.release, lease_id, ids)
             except (Busy, Unavailable):
                 tries += 1
                 await asyncio.sleep(backoff_delay(tries, first=delay, longest=8 * delay))

@@ -163,7 +163,7 @@ class Recorder:
 
     async def _write_tallies(self, counts: hook_tallies.Counts) -> None:
         try:
-            await self._store.note(hook_tallies.write, counts)
+            await self._store.write_relaxed(hook_tallies.write, counts)
         except (Busy, Unavailable) as error:
             # The attempts are recorded. Only the charts of the dashboard lack the lost counts.
             log.warning("the counts of %d attempts are lost: %s", _sum(counts), error)
@@ -177,7 +177,7 @@ class Recorder:
         while True:
             try:
                 with self._watchdog.watch("recording"):
-                    return await self._store.note(record, outcomes)
+                    return await self._store.write_relaxed(record, outcomes)
             except (Busy, Unavailable) as error:
                 if not self._blocked:
                     log.error("outcomes cannot be recorded, deliveries pause: %s", error)

@@ -68,7 +68,9 @@ class DeliverySender:
         )
         reason = undeliverable_reason(target, payload, item, self._store.clock.now())
         if reason is not None:
-            await self._store.note(deliveries.mark_dead, lease_id, [item.delivery_id], reason)
+            await self._store.write_relaxed(
+                deliveries.mark_dead, lease_id, [item.delivery_id], reason
+            )
             return None
         assert target is not None
         assert payload is not None

@@ -87,7 +87,7 @@ class TargetCache:
         if target.handshake is None:
             log.warning("hook %d is paused: %s", hook_id, target.misconfigured)
             record, version = hook_pauses.pause_unusable, target.version
-            await self._store.note(record, hook_id, version, target.misconfigured)
+            await self._store.write_relaxed(record, hook_id, version, target.misconfigured)
             return False
         consent = await self._handshaker.ask(target.handshake)
         if not consent.answered:
@@ -96,9 +96,11 @@ class TargetCache:
         if consent.problem:
             log.warning("hook %d is paused: its handshake failed", hook_id)
             problem = target.mask(consent.problem)
-            await self._store.note(hook_handshakes.fail, hook_id, target.version, problem)
+            await self._store.write_relaxed(hook_handshakes.fail, hook_id, target.version, problem)
         else:
-            await self._store.note(hook_handshakes.grant, hook_id, target.version, consent.rate)
+            await self._store.write_relaxed(
+                hook_handshakes.grant, hook_id, target.version, consent.rate
+            )
         return True
 
     async def check(self, lanes: Collection[Lane]) -> None:

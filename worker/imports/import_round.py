@@ -149,7 +149,9 @@ class ImportRound:
         news, self._progress = self._progress, {}
         with contextlib.suppress(StoreError):
             if news:
-                wanted = await self._store.note(import_rounds.report_progress, self._row, news)
+                wanted = await self._store.write_relaxed(
+                    import_rounds.report_progress, self._row, news
+                )
             else:
                 wanted = await self._store.read(import_rounds.is_current, self._row)
             if not wanted:

@@ -51,7 +51,7 @@ async def index_texts(store: Store) -> None:
     many = 0
     while (portion := await store.read(portions.next_due)) is not None:
         parts = await _indexed(store, portion.number, pace)
-        many += await store.note(slices.save, portion, parts)
+        many += await store.write_relaxed(slices.save, portion, parts)
     if many:
         log.info("texts of attempts: indexed %d portions", many)
 
@@ -62,7 +62,7 @@ async def _add_portions(store: Store) -> None:
         # The next run tries again.
         return
     while numbers := await store.read(portions.find_new, seen.newest, ADDED):
-        await store.note(portions.add, numbers)
+        await store.write_relaxed(portions.add, numbers)
         await asyncio.sleep(PAUSE)
 
 
@@ -111,5 +111,5 @@ def _add_answers(found: Slices, answers: Sequence[tuple[int, str]]) -> None:
 
 async def _drop_all(store: Store, find: Callable[[Connection, int], list[int]]) -> None:
     while numbers := await store.read(find, DROPPED):
-        await store.note(portions.drop, numbers)
+        await store.write_relaxed(portions.drop, numbers)
         await asyncio.sleep(PAUSE)

@@ -164,7 +164,7 @@ class Projector:
             return False
         if state["lease_id"] == lease_id:
             return True
-        return bool(await self._store.note(projection_cursor.claim, lease_id))
+        return bool(await self._store.write_relaxed(projection_cursor.claim, lease_id))
 
     async def _project(self, ahead: PendingEvents, items: Sequence[PendingEvent]) -> None:
         after, done = ahead.after, False
@@ -190,7 +190,7 @@ class Projector:
         left.
         """
         try:
-            many, self._worked = await self._store.note(
+            many, self._worked = await self._store.write_relaxed(
                 _advance, after, items, upto, self._batch_seconds
             )
         except (Busy, Unavailable, CursorMoved):
@@ -209,7 +209,7 @@ class Projector:
         reached = first.event["id"] if left else upto
         if len(items) > 1:
             try:
-                await self._store.note(event_projection.advance, after, [first], reached)
+                await self._store.write_relaxed(event_projection.advance, after, [first], reached)
             except (Busy, Unavailable, CursorMoved):
                 raise
             except Exception as reason:
@@ -217,7 +217,7 @@ class Projector:
             else:
                 return reached, left
         _report(first, error)
-        await self._store.note(projection_cursor.skip, after, reached)
+        await self._store.write_relaxed(projection_cursor.skip, after, reached)
         return reached, left
 
 

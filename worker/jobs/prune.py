@@ -102,11 +102,11 @@ async def prune(
     await drop_all(hook_tallies.drop, now - HOOK_TALLIES)
     await drop_all(refs.drop_reports, now - REF_REPORTS)
     await drop_all(pull_leases.drop_ended, now - PULL_LEASES)
-    await store.note(hook_links.forget)
-    await store.note(sessions.forget)
-    await store.note(deployment_jobs.forget, attempts)
-    await store.note(replay_runs.RUNS.forget, attempts)
-    await store.note(republish_runs.RUNS.forget, attempts)
+    await store.write_relaxed(hook_links.forget)
+    await store.write_relaxed(sessions.forget)
+    await store.write_relaxed(deployment_jobs.forget, attempts)
+    await store.write_relaxed(replay_runs.RUNS.forget, attempts)
+    await store.write_relaxed(republish_runs.RUNS.forget, attempts)
     if not await store.read(_import_runs):
         await clean_up(store, settings)
     await drop_all(usage.drop, day_of(now - round(settings.keep_usage * SECOND)))
@@ -181,7 +181,7 @@ async def _drop_in_steps(
     """
     total, reached = 0, 0
     while True:
-        step = await store.note(drop, before, batch, reached, *upto)
+        step = await store.write_relaxed(drop, before, batch, reached, *upto)
         total += step.dropped
         if step.reached is None:
             break
@@ -200,7 +200,7 @@ async def _drop_in_batches(
 ) -> None:
     total = 0
     while True:
-        many = await store.note(drop, before, batch)
+        many = await store.write_relaxed(drop, before, batch)
         total += many
         if many < batch:
             break

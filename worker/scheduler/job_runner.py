@@ -74,7 +74,7 @@ async def _run_claimed(store: Store, job: ScheduledJob, holder: str, extend_ever
         while not (await asyncio.wait({running}, timeout=extend_every))[0]:
             held = True
             with contextlib.suppress(StoreError):
-                held = await store.note(jobs.extend_claim, job.name, holder)
+                held = await store.write_relaxed(jobs.extend_claim, job.name, holder)
             if not held:
                 raise _ClaimLost
         running.result()
@@ -192,7 +192,7 @@ class JobRunner:
     async def _refresh_records(self) -> list[JobRecord]:
         records = await self._store.read(list_records, self._table)
         if any(record.changed for record in records):
-            records = await self._store.note(save_records, self._table)
+            records = await self._store.write_relaxed(save_records, self._table)
         return records
 
     def _next_due(self, records: Sequence[JobRecord]) -> JobRecord | None:

@@ -99,7 +99,7 @@ class Downloads:
 
     def _parts(self, row: Row) -> Iterator[bytes]:
         number, digest = 0, hashlib.sha256()
-        while (part := self._services.store.look(reports.part, row["id"], number)) is not None:
+        while (part := self._services.store.read_sync(reports.part, row["id"], number)) is not None:
             digest.update(part)
             yield part
             number += 1

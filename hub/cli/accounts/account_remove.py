@@ -65,7 +65,7 @@ def _remove(
         return account_removal.remove_part(db, row)
 
     with options.opening(configuration.settings) as store:
-        row, parts = store.look(look)
+        row, parts = store.read_sync(look)
         agree(f"the {noun} {row['login']}", parts, yes=yes)
         remove_in_parts(store, remove_part)
     click.echo(f"removed {noun} {row['login']}")

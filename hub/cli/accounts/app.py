@@ -71,7 +71,7 @@ def app() -> None:
 @options.listing_of_store
 def list_apps(store: Store, as_json: bool) -> None:
     """List the applications, without their secrets."""
-    rows = [_shape(row) for row in store.look(app_list.every)]
+    rows = [_shape(row) for row in store.read_sync(app_list.every)]
     output.print_rows(
         rows,
         as_json=as_json,
@@ -92,7 +92,7 @@ def _shape(row: Row) -> dict[str, object]:
 @options.listing_of_store
 def show(store: Store, name: str, as_json: bool) -> None:
     """Show the application NAME and where it is installed."""
-    found, on = store.look(_installed, name)
+    found, on = store.read_sync(_installed, name)
     more = {"description": found["description"], "installed_on": [_installation(row) for row in on]}
     output.print_record(_shape(found) | more, as_json=as_json)
 
@@ -161,7 +161,7 @@ def add(
             public=public is not False,
         )
 
-    secret, row = store.do(make)
+    secret, row = store.write_sync(make)
     if as_json:
         click.echo(output.dumps({"client_id": row["client_id"], "client_secret": secret}))
     else:
@@ -206,7 +206,7 @@ def edit(
             public=row["public"] if public is None else public,
         )
 
-    store.do(change)
+    store.write_sync(change)
     click.echo(f"changed app {name}")
 
 
@@ -219,7 +219,7 @@ def remove(store: Store, name: str, yes: bool) -> None:
 
     If the command is interrupted, run it again.
     """
-    found = store.look(_find, name)
+    found = store.read_sync(_find, name)
     parts = {"tokens": found["tokens"], "installations": found["installations"]}
     agree(f"the application {found['name']}", parts, yes=yes)
     remove_in_parts(store, lambda db: app_removal.remove_part(db, found["id"]))

@@ -55,9 +55,9 @@ def hook(
         return made
 
     with options.opening(settings) as store:
-        store.look(lookups.integration, name)
+        store.read_sync(lookups.integration, name)
         api_context.validate_callback(settings, url)
-        made = store.do(make)
+        made = store.write_sync(make)
     output.print_note(f"made hook {made['id']} of the app {name}, and sent a ping to it")
     if chosen is None:
         click.echo(value)

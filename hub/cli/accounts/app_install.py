@@ -63,7 +63,7 @@ def install(
         return "changed the installation of", found
 
     with options.opening(configuration.settings) as store:
-        done, row = store.do(make)
+        done, row = store.write_sync(make)
     click.echo(f"{done} {name} on {login}: installation {row['id']}")
 
 
@@ -96,9 +96,9 @@ def uninstall(configuration: Configuration, name: str, login: str, yes: bool) ->
         installation_changes.remove(*_installation(db, configuration, name, login))
 
     with options.opening(configuration.settings) as store:
-        store.look(lookups.installation, name, login)
+        store.read_sync(lookups.installation, name, login)
         agree(f"the installation of {name} on {login}", {}, yes=yes)
-        store.do(make)
+        store.write_sync(make)
     click.echo(f"removed {name} from {login}")
 
 
@@ -116,7 +116,7 @@ def suspend(configuration: Configuration, name: str, login: str) -> None:
         return installation_changes.suspend(*_installation(db, configuration, name, login))
 
     with options.opening(configuration.settings) as store:
-        done = store.do(make)
+        done = store.write_sync(make)
     click.echo(f"{name} on {login} is suspended" if done else "it was suspended already")
 
 
@@ -131,5 +131,5 @@ def resume(configuration: Configuration, name: str, login: str) -> None:
         return installation_changes.unsuspend(*_installation(db, configuration, name, login))
 
     with options.opening(configuration.settings) as store:
-        done = store.do(make)
+        done = store.write_sync(make)
     click.echo(f"{name} on {login} is active" if done else "it was not suspended")

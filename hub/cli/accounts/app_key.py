@@ -29,7 +29,7 @@ def list_keys(store: Store, name: str | None, as_json: bool) -> None:
     Their private halves are not stored.
     """
     output.print_rows(
-        [_shape(row) for row in store.look(_keys, name)],
+        [_shape(row) for row in store.read_sync(_keys, name)],
         as_json=as_json,
         empty="no keys: `tocsin app key add NAME` makes one",
     )
@@ -65,7 +65,7 @@ def add(store: Store, name: str, file: IO[str] | None) -> None:
 
     # Other writes do not wait until a key is made.
     private, public = app_keys.generate() if file is None else ("", file.read())
-    row = store.do(lambda db: app_keys.add(db, lookups.integration(db, name)["id"], public))
+    row = store.write_sync(lambda db: app_keys.add(db, lookups.integration(db, name)["id"], public))
     if private:
         # Only the key goes to standard output, so that it can be redirected into a file.
         click.echo(private, nl=False)
@@ -85,5 +85,5 @@ def remove(store: Store, name: str, key_id: int, yes: bool) -> None:
             raise lookups.missing(f"key {key_id} of app {name}", f"app key list {name}")
 
     agree(f"the key {key_id} of {name}", {}, yes=yes)
-    store.do(end)
+    store.write_sync(end)
     click.echo(f"removed key {key_id} of app {name}")

@@ -36,7 +36,7 @@ def manifest(configuration: Configuration, file: IO[str], owner: str) -> None:
     if url is not None:
         api_context.validate_callback(configuration.settings, url)
     with options.opening(configuration.settings) as store:
-        code = store.do(
+        code = store.write_sync(
             lambda db: app_manifests.create(db, lookups.account(db, owner)["id"], wanted)
         )
     click.echo(code)

@@ -29,7 +29,7 @@ def org() -> None:
 def list_organizations(store: Store, as_json: bool) -> None:
     """List the organizations."""
     output.print_rows(
-        store.look(_rows),
+        store.read_sync(_rows),
         as_json=as_json,
         empty="no organizations: `tocsin org add LOGIN` makes one",
     )
@@ -59,7 +59,7 @@ def show(store: Store, login: str, as_json: bool) -> None:
         shown = _shape(db, row) | {"email": row["email"], "description": row["description"]}
         return shown | {name: many for name, many in owned.items() if name != "members"}
 
-    output.print_record(store.look(find), as_json=as_json)
+    output.print_record(store.read_sync(find), as_json=as_json)
 
 
 @org.command(examples=["tocsin org add tower --name 'The Bell Tower'"])
@@ -69,7 +69,7 @@ def show(store: Store, login: str, as_json: bool) -> None:
 @options.with_store
 def add(store: Store, login: str, name: str | None, email: str | None) -> None:
     """Create the organization LOGIN."""
-    made = store.do(accounts.create, login, kind="Organization", name=name, email=email)
+    made = store.write_sync(accounts.create, login, kind="Organization", name=name, email=email)
     click.echo(f"made organization {made['login']}")
 
 
@@ -92,5 +92,5 @@ def edit(
         if description is not None:
             accounts.describe(db, row["id"], description or None)
 
-    store.do(change)
+    store.write_sync(change)
     click.echo(f"changed organization {login}")

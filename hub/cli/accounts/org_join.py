@@ -30,7 +30,7 @@ def join(configuration: Configuration, organization: str, login: str, role: str)
     """
     with options.opening(configuration.settings) as store:
         report_all_expired(store, configuration.settings)
-        store.do(_join, configuration.settings, organization, login, role)
+        store.write_sync(_join, configuration.settings, organization, login, role)
     click.echo(f"{login} is {role} of {organization}")
 
 

@@ -30,7 +30,7 @@ def repo() -> None:
 @options.listing_of_store
 def list_repositories(store: Store, as_json: bool) -> None:
     """List the repositories."""
-    rows = store.look(_rows)
+    rows = store.read_sync(_rows)
     output.print_rows(
         rows,
         as_json=as_json,
@@ -66,7 +66,7 @@ def show(store: Store, full_name: tuple[str, str], as_json: bool) -> None:
         owned = {name: many for name, many in parts.items() if name != "collaborators"}
         return _shape(db, row) | {"default_branch": row["default_branch"]} | owned
 
-    output.print_record(store.look(find), as_json=as_json)
+    output.print_record(store.read_sync(find), as_json=as_json)
 
 
 @repo.command(examples=["tocsin repo add ada/bell-tower --private"])
@@ -105,7 +105,7 @@ def add(
             default_branch=default_branch,
         )
 
-    click.echo(f"made repository {store.do(make)['full_name']}")
+    click.echo(f"made repository {store.write_sync(make)['full_name']}")
 
 
 @repo.command(examples=["tocsin repo edit ada/bell-tower --private"])
@@ -129,5 +129,5 @@ def edit(
             description=row["description"] if description is None else description or None,
         )
 
-    store.do(change)
+    store.write_sync(change)
     click.echo(f"changed repository {'/'.join(full_name)}")

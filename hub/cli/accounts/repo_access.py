@@ -25,7 +25,7 @@ def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> No
         where, who = lookups.repository(db, full_name), lookups.account(db, login)
         repositories.grant(db, where["id"], who["id"], role)
 
-    store.do(give)
+    store.write_sync(give)
     click.echo(f"{login} has the role {role} in {'/'.join(full_name)}")
 
 
@@ -38,5 +38,7 @@ def rename(store: Store, full_name: tuple[str, str], name: str) -> None:
 
     The old name leads to it until another repository uses that name.
     """
-    row = store.do(lambda db: repositories.rename(db, lookups.repository(db, full_name), name))
+    row = store.write_sync(
+        lambda db: repositories.rename(db, lookups.repository(db, full_name), name)
+    )
     click.echo(f"{'/'.join(full_name)} is {row['full_name']} now")

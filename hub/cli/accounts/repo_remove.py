@@ -40,7 +40,7 @@ def remove(configuration: Configuration, full_name: tuple[str, str], yes: bool) 
         return repository_removal.remove_part(db, row)
 
     with options.opening(configuration.settings) as store:
-        row, parts = store.look(find)
+        row, parts = store.read_sync(find)
         agree(f"the repository {row['full_name']}", parts, yes=yes)
         remove_in_parts(store, remove_part)
     click.echo(f"removed repository {row['full_name']}")

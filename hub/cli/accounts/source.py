@@ -20,7 +20,7 @@ def source() -> None:
 @options.listing_of_store
 def list_sources(store: Store, as_json: bool) -> None:
     """List the sources, without their secrets."""
-    rows = [_shape(row) for row in store.look(sources.every)]
+    rows = [_shape(row) for row in store.read_sync(sources.every)]
     output.print_rows(rows, as_json=as_json, empty="no sources: `tocsin source add NAME` makes one")
 
 
@@ -38,7 +38,7 @@ def show(store: Store, name: str, as_json: bool) -> None:
         number = _id(db, name)
         return next(row for row in sources.every(db) if row["id"] == number)
 
-    output.print_record(_shape(store.look(find)), as_json=as_json)
+    output.print_record(_shape(store.read_sync(find)), as_json=as_json)
 
 
 def _id(db: Connection, name: str) -> int:
@@ -69,7 +69,7 @@ def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
         owner_id = None if owner is None else lookups.account(db, owner)["id"]
         return sources.create(db, name, value, owner_id=owner_id)
 
-    made = store.do(make)
+    made = store.write_sync(make)
     output.print_note(f"made source {made['name']}")
     if given is None:
         click.echo(value)
@@ -83,7 +83,7 @@ def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
 def edit(store: Store, name: str, secret: str) -> None:
     """Give the source NAME another secret. The old one is not accepted any more."""
     value = options.given_secret(secret) or ""
-    store.do(lambda db: sources.set_secret(db, _id(db, name), value))
+    store.write_sync(lambda db: sources.set_secret(db, _id(db, name), value))
     click.echo(f"source {name} has another secret")
 
 
@@ -93,7 +93,7 @@ def edit(store: Store, name: str, secret: str) -> None:
 @options.with_store
 def remove(store: Store, name: str, yes: bool) -> None:
     """Remove the source NAME. Its earlier events stay, and new ones are rejected."""
-    store.look(_id, name)
+    store.read_sync(_id, name)
     agree(f"the source {name}: its events are rejected from now on", {}, yes=yes)
-    store.do(lambda db: sources.remove(db, _id(db, name)))
+    store.write_sync(lambda db: sources.remove(db, _id(db, name)))
     click.echo(f"removed source {name}")

@@ -99,7 +99,7 @@ def add(
             f"{unknown[0]!r} is no scope; the scopes are {', '.join(sorted(tokens.SCOPES))}"
         )
     # Only the value goes to standard output, so that a script can read it.
-    value, row = store.do(make)
+    value, row = store.write_sync(make)
     click.echo(value)
     output.print_note(f"token {row['id']} of {login}; this value is not shown again")
 
@@ -108,7 +108,7 @@ def add(
 @options.listing_of_store
 def list_tokens(store: Store, as_json: bool) -> None:
     """List the tokens, without their values."""
-    rows = [_shape(row) for row in store.look(tokens.list_all)]
+    rows = [_shape(row) for row in store.read_sync(tokens.list_all)]
     output.print_rows(
         rows,
         as_json=as_json,
@@ -130,7 +130,7 @@ def _shape(row: Row) -> dict[str, object]:
 @options.listing_of_store
 def show(store: Store, token_id: int, as_json: bool) -> None:
     """Show the token with this ID, without its value."""
-    output.print_record(_shape(store.look(_find, token_id, "")), as_json=as_json)
+    output.print_record(_shape(store.read_sync(_find, token_id, "")), as_json=as_json)
 
 
 def _find(db: Connection, token_id: int, more: str) -> Row:
@@ -153,7 +153,9 @@ def remove(store: Store, token_ids: tuple[int, ...], yes: bool) -> None:
                 raise lookups.missing(f"token {token_id}, and nothing was removed", "token list")
 
     if not yes:
-        found = [store.look(_find, number, ", and nothing was removed") for number in token_ids]
+        found = [
+            store.read_sync(_find, number, ", and nothing was removed") for number in token_ids
+        ]
         agree(", ".join(f"the token {row['id']} of {row['login']}" for row in found), {}, yes=yes)
-    store.do(end)
+    store.write_sync(end)
     click.echo(f"removed {', '.join(map(str, token_ids))}")

@@ -38,7 +38,7 @@ def user() -> None:
 @options.listing_of_store
 def list_users(store: Store, as_json: bool) -> None:
     """List the users."""
-    rows = [_shape(row) for row in store.look(accounts.list_all) if row["kind"] == "User"]
+    rows = [_shape(row) for row in store.read_sync(accounts.list_all) if row["kind"] == "User"]
     output.print_rows(
         rows, as_json=as_json, empty="no users: make one with `tocsin user add LOGIN`"
     )
@@ -57,7 +57,7 @@ def _shape(row: Row) -> dict[str, object]:
 @options.listing_of_store
 def show(store: Store, login: str, as_json: bool) -> None:
     """Show the user LOGIN with how they log in and what they own."""
-    output.print_record(store.look(_details, login), as_json=as_json)
+    output.print_record(store.read_sync(_details, login), as_json=as_json)
 
 
 def _details(db: Connection, login: str) -> dict[str, object]:
@@ -83,7 +83,7 @@ def _details(db: Connection, login: str) -> dict[str, object]:
 @options.with_store
 def add(store: Store, login: str, name: str | None, email: str | None, site_admin: bool) -> None:
     """Create the user LOGIN."""
-    made = store.do(accounts.create, login, name=name, email=email, site_admin=site_admin)
+    made = store.write_sync(accounts.create, login, name=name, email=email, site_admin=site_admin)
     click.echo(f"made user {made['login']}")
 
 
@@ -106,5 +106,5 @@ def edit(
         if site_admin is not None:
             membership_dump.set_site_admin(db, row["id"], site_admin)
 
-    store.do(change)
+    store.write_sync(change)
     click.echo(f"changed user {login}")

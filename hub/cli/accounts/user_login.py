@@ -29,7 +29,7 @@ def password(store: Store, login: str, remove: bool) -> None:
     def change(db: Connection) -> None:
         accounts.set_password(db, lookups.user(db, login)["id"], hashed)
 
-    store.do(change)
+    store.write_sync(change)
     click.echo(f"{'removed' if remove else 'set'} the password of {login}")
 
 
@@ -52,8 +52,8 @@ def one_time_password(store: Store, login: str, remove: bool) -> None:
         return totp.set_up(db, row["id"], login=row["login"], issuer=options.ISSUER)
 
     if remove:
-        done = "removed the" if store.do(end) else "there were no"
+        done = "removed the" if store.write_sync(end) else "there were no"
         click.echo(f"{done} one-time passwords of {login}")
         return
-    click.echo(store.do(begin))
+    click.echo(store.write_sync(begin))
     output.print_note("this is not shown again; it holds the secret")

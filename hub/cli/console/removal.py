@@ -53,7 +53,7 @@ def remove_in_parts(store: Store, remove_part: Callable[[Connection], bool]) -> 
 
     A removal that was interrupted goes on when the command is run again.
     """
-    while not store.do(remove_part):
+    while not store.write_sync(remove_part):
         time.sleep(PAUSE)
 
 

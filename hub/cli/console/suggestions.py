@@ -47,7 +47,7 @@ def _look(ctx: click.Context, find: Callable[[Connection], list[Row]]) -> list[R
         vault = Vault([key_file.generate().value])
         store = open_unmigrated(place, data_dir=settings.data_dir, vault=vault)
         try:
-            return store.look(find)
+            return store.read_sync(find)
         finally:
             store.shut()
     except Exception:

@@ -166,7 +166,7 @@ async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitSt
         serving = running_hub(store, settings, guard, sockets, observability)
         daemon.hub = await stack.enter_async_context(serving)
     # A daemon that cannot write cannot serve, so it fails at its start.
-    await store.note(lambda db: None)
+    await store.write_relaxed(lambda db: None)
 
 
 def _end(daemon: Daemon) -> None:

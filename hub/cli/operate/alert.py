@@ -48,7 +48,7 @@ def list_alerts(store: Store, as_json: bool) -> None:
     A problem is named after a host, and the way in which its hooks fail.
     """
     output.print_rows(
-        [_shape(one) for one in store.look(problems.list_all, None)],
+        [_shape(one) for one in store.read_sync(problems.list_all, None)],
         as_json=as_json,
         empty="no problems: `tocsin status` shows the rest",
         columns=("problem", "state", "hooks", "deliveries", "since", "latest"),
@@ -60,7 +60,7 @@ def list_alerts(store: Store, as_json: bool) -> None:
 @options.listing_of_store
 def show(store: Store, name: str, as_json: bool) -> None:
     """Show a problem with its hooks."""
-    found = store.look(_find, name)
+    found = store.read_sync(_find, name)
     output.print_record({**_shape(found), "hook_ids": found.hook_ids}, as_json=as_json)
 
 
@@ -72,7 +72,9 @@ def acknowledge(store: Store, name: str) -> None:
 
     It is open again if another hook gets this problem, or if a hook recovers and fails again.
     """
-    store.do(_change, name, lambda db, one: problems.acknowledge(db, one, audit_actor.person()))
+    store.write_sync(
+        _change, name, lambda db, one: problems.acknowledge(db, one, audit_actor.person())
+    )
     click.echo(f"{name} is acknowledged")
 
 
@@ -92,7 +94,7 @@ def mute(store: Store, name: str, span: int) -> None:
 
     If every problem is muted, the overview of the dashboard shows no alarm.
     """
-    store.do(_change, name, lambda db, one: problems.mute(db, one, db.now + span))
+    store.write_sync(_change, name, lambda db, one: problems.mute(db, one, db.now + span))
     click.echo(f"{name} is muted; `tocsin alert reopen {name}` ends it")
 
 
@@ -104,7 +106,7 @@ def reopen(store: Store, name: str) -> None:
 
     The silences of its hooks end, too.
     """
-    store.do(_change, name, problems.reopen)
+    store.write_sync(_change, name, problems.reopen)
     click.echo(f"{name} is open again")
 
 

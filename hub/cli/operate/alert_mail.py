@@ -27,7 +27,7 @@ HOOK_ID = click.argument(
 def mails(store: Store, limit: int, as_json: bool) -> None:
     """List the latest mails, with the reason if one was not sent."""
     output.print_rows(
-        store.look(_mails, limit),
+        store.read_sync(_mails, limit),
         as_json=as_json,
         empty="no mails: alerts are only sent to people with a verified address",
         columns=("id", "to", "state", "alerts", "created_at", "attempts", "error"),
@@ -65,7 +65,7 @@ def test_mail(configuration: Configuration, address: str) -> None:
     except ValueError as error:
         raise click.BadParameter(f"{address!r} is no email address: {error}") from None
     with options.opening(settings) as store:
-        number = store.do(outbox.add, outbox.TEST, wanted)
+        number = store.write_sync(outbox.add, outbox.TEST, wanted)
         while (row := _ended(store, number)) is None:
             done = run_now(store, settings, "mail")
             if done["outcome"] == "failed":
@@ -76,7 +76,7 @@ def test_mail(configuration: Configuration, address: str) -> None:
 
 
 def _ended(store: Store, number: int) -> Row | None:
-    row = store.look(outbox.get, number)
+    row = store.read_sync(outbox.get, number)
     return row if row is not None and row["outcome"] is not None else None
 
 
@@ -89,7 +89,7 @@ def unsubscribe(store: Store, login: str, hook_id: int) -> None:
 
     0 stands for alerts that are about the installation and no hook.
     """
-    store.do(_change, login, hook_id, False)
+    store.write_sync(_change, login, hook_id, False)
     click.echo(f"{login} gets no mail about {_named(hook_id)}")
 
 
@@ -102,7 +102,7 @@ def subscribe(store: Store, login: str, hook_id: int) -> None:
 
     0 stands for alerts that are about the installation and no hook.
     """
-    store.do(_change, login, hook_id, True)
+    store.write_sync(_change, login, hook_id, True)
     click.echo(f"{login} gets mail about {_named(hook_id)}, if they administer it")
 
 

@@ -49,8 +49,8 @@ def list_entries(
 ) -> None:
     """List who changed what, newest first."""
     limits = AuditFilter(since=since, before=before)
-    wanted, partial = store.look(audit_search.find, who or "", what or "", limits)
-    found = store.look(audit_search.page, wanted, limit=limit)
+    wanted, partial = store.read_sync(audit_search.find, who or "", what or "", limits)
+    found = store.read_sync(audit_search.page, wanted, limit=limit)
     empty = "no such entries: `tocsin audit list` lists all there are"
     output.print_rows([_shape(row) for row in found], as_json=as_json, empty=empty, columns=TABLE)
     for text in partial:
@@ -84,7 +84,7 @@ def _shape(row: Row) -> Row:
 def show(store: Store, number: int, as_json: bool) -> None:
     """Show one entry with the names of the changed fields."""
     wanted = AuditFilter(before=number + 1)
-    found = next(iter(store.look(audit_search.page, wanted, limit=1)), None)
+    found = next(iter(store.read_sync(audit_search.page, wanted, limit=1)), None)
     if found is None or found["id"] != number:
         raise lookups.missing(f"entry {number}", "audit list")
     output.print_record(_shape(found), as_json=as_json)
@@ -102,8 +102,8 @@ def verify(store: Store, expect: str | None, as_json: bool) -> None:
     log, keep the last NUMBER:DIGEST that this command printed, and pass it to --expect. If an entry
     was changed or removed, the exit code is 1.
     """
-    chain = store.look(audit_check.start_check)
-    while store.look(audit_check.check, chain, PORTION):
+    chain = store.read_sync(audit_check.start_check)
+    while store.read_sync(audit_check.check, chain, PORTION):
         pass
     if expect is not None and not _holds(store, expect):
         chain.report(f"the entry of --expect is not there: {expect}")
@@ -123,4 +123,4 @@ def _holds(store: Store, expect: str) -> bool:
     number, _, digest = expect.partition(":")
     if not number.isdecimal() or len(number) > 18:
         raise click.UsageError(f"{expect!r} is not NUMBER:DIGEST")
-    return store.look(audit_check.has_digest, int(number), digest)
+    return store.read_sync(audit_check.has_digest, int(number), digest)

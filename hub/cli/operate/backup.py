@@ -78,7 +78,7 @@ def backup(
         options.attach_audit_actor(store).ids.update(
             file=output.plain(target), bytes=made.size, events=made.events
         )
-        store.do(lambda db: None)
+        store.write_sync(lambda db: None)
     _report(made, gone, settings, as_json=as_json)
     repositories = ImportDirectories(settings.data_dir).stores_folder
     if repositories.is_dir() and any(repositories.iterdir()):

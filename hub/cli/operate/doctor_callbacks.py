@@ -21,7 +21,7 @@ TOLD = 5
 def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
     """Check that the callbacks of active hooks resolve to addresses that settings allow."""
     about = "callbacks"
-    found = store.look(diagnosis.callbacks, MOST_HOOKS)
+    found = store.read_sync(diagnosis.callbacks, MOST_HOOKS)
     guard = make_guard(settings)
     try:
         problems, asked = asyncio.run(_looked_up(guard, found))

@@ -59,7 +59,7 @@ def check_file(database: Path, *, thoroughly: bool) -> Iterator[Finding]:
 def check_schema(store: Store) -> Iterator[Finding]:
     """Check that the version of the database's schema is the one of this program."""
     about, newest = "database", migrations.steps()[-1][0]
-    with store.lent() as session:
+    with store.borrow_session() as session:
         found = migrations.state(session, store.clock.now())
     if found is None:
         yield bad(about, "it has no tables of tocsin", "start tocsin, which makes them")
@@ -85,7 +85,7 @@ def check_key(store: Store, path: Path) -> Iterator[Finding]:
     """Check that the key file has one key, and that it decrypts every kind of secret."""
     about = "key"
     keys = key_file.read_keys(path)
-    closed = store.look(diagnosis.undecryptable_secrets)
+    closed = store.read_sync(diagnosis.undecryptable_secrets)
     for kind, (many, tried) in closed.items():
         yield bad(
             about,
@@ -104,7 +104,7 @@ def check_key(store: Store, path: Path) -> Iterator[Finding]:
 
 def check_history(store: Store) -> Iterator[Finding]:
     """Check that no event in the database has a time in the future."""
-    latest, now = store.look(diagnosis.newest_event_at), store.clock.now()
+    latest, now = store.read_sync(diagnosis.newest_event_at), store.clock.now()
     if latest is not None and latest > now + AHEAD:
         yield warning(
             "clock",
@@ -117,7 +117,7 @@ def check_history(store: Store) -> Iterator[Finding]:
 def check_work(store: Store, settings: Settings, database: Path | None) -> Iterator[Finding]:
     """Check that a worker runs and delivers what is due in time."""
     about = "deliveries"
-    found = store.look(stats.collect)
+    found = store.read_sync(stats.collect)
     runs = bool(found.workers) if database is None else open_files.is_worker_running(database)
     waiting = f"{found.due} due, {found.later} for later, {found.held} held by workers"
     if not runs and (found.due or found.held):
@@ -155,7 +155,7 @@ def _check_signs_of_life(found: DeliveryStats, *, alone: bool) -> Iterator[Findi
 
 def check_jobs(store: Store) -> Iterator[Finding]:
     """Check that no scheduled job fails again and again."""
-    for row in store.look(jobs.every):
+    for row in store.read_sync(jobs.every):
         if row["failures"] >= MANY_FAILURES:
             name, reason = row["name"], row["error"] or "it runs again just now"
             yield warning(
@@ -167,7 +167,7 @@ def check_jobs(store: Store) -> Iterator[Finding]:
 
 def check_mails(store: Store) -> Iterator[Finding]:
     """Check that the SMTP server took the mails of the last day."""
-    unsent = store.look(outbox.count_unsent, store.clock.now() - DAY)
+    unsent = store.read_sync(outbox.count_unsent, store.clock.now() - DAY)
     if unsent:
         yield warning(
             "mail",
@@ -178,7 +178,7 @@ def check_mails(store: Store) -> Iterator[Finding]:
 
 def check_state(store: Store, settings: Settings) -> Iterator[Finding]:
     """Check that events become state within an hour. Until then, retention keeps them."""
-    _, oldest = store.look(stats.count_stateless)
+    _, oldest = store.read_sync(stats.count_stateless)
     if settings.reflect and oldest is not None and oldest < store.clock.now() - HOUR:
         yield warning(
             "state",
@@ -192,7 +192,7 @@ def check_pauses(store: Store) -> Iterator[Finding]:
 
     The deliveries that wait for a paused hook are kept until they are sent.
     """
-    found = store.look(hook_list.page, HookFilter(state="paused"), limit=MOST_PAUSES)
+    found = store.read_sync(hook_list.page, HookFilter(state="paused"), limit=MOST_PAUSES)
     for row in found:
         if store.clock.now() - row["paused_at"] > LONG_PAUSE:
             yield warning(
@@ -205,7 +205,7 @@ def check_pauses(store: Store) -> Iterator[Finding]:
 
 def check_filters(store: Store) -> Iterator[Finding]:
     """Check that the hooks' filters can be used: otherwise the hooks get every event."""
-    for said in store.look(filtering.unusable):
+    for said in store.read_sync(filtering.unusable):
         yield warning("filters", said, "install what is missing, or `tocsin hook edit`")
 
 
@@ -215,7 +215,7 @@ def check_backups(store: Store, *, embedded: bool) -> Iterator[Finding]:
     if not embedded:
         yield good(about, "PostgreSQL makes the backups: `tocsin backup` says how")
         return
-    found = store.look(audit_search.latest_entry, "tocsin backup")
+    found = store.read_sync(audit_search.latest_entry, "tocsin backup")
     if found is None:
         yield warning(about, "no backup was ever made", "tocsin backup")
         return

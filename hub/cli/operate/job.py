@@ -56,7 +56,7 @@ def show(configuration: Configuration, name: str, as_json: bool) -> None:
 
 def _rows(settings: Settings) -> list[Row]:
     with options.opening(settings) as store:
-        entries = store.look(list_records, table_of(store, settings))
+        entries = store.read_sync(list_records, table_of(store, settings))
         now = store.clock.now()
     return [_shape(entry.row, now) for entry in entries]
 
@@ -105,8 +105,8 @@ def run_now(store: Store, settings: Settings, name: str) -> Row:
     known = {one.name: one for one in table_of(store, settings)}
     if name not in known:
         raise Missing(f"there is no job {name!r}; the jobs are {', '.join(sorted(known))}")
-    asked_at = store.do(ask, list(known.values()), name)
-    while not _is_over(row := store.look(kept.get, name), asked_at):
+    asked_at = store.write_sync(ask, list(known.values()), name)
+    while not _is_over(row := store.read_sync(kept.get, name), asked_at):
         if no_worker_runs(store):
             asyncio.run(run_in_process(settings, name))
         time.sleep(PAUSE)
@@ -134,7 +134,7 @@ def no_worker_runs(store: Store) -> bool:
     """
     if store.engine.single_worker:
         return store.engine.acquire_worker_lock()
-    return not store.look(leases.live)
+    return not store.read_sync(leases.live)
 
 
 async def run_in_process(settings: Settings, name: str) -> None:
@@ -142,7 +142,7 @@ async def run_in_process(settings: Settings, name: str) -> None:
     store = options.opened(settings, create=False)
     try:
         # The end of this run would hide the outage.
-        await store.note(discount_outage)
+        await store.write_relaxed(discount_outage)
         if store.engine.single_worker:
             await store.write(kept.release_all)
         (wanted,) = [one for one in table_of(store, settings) if one.name == name]

@@ -190,7 +190,7 @@ class _Rotation:
 
     def _record(self, step: str, key: Key, **more: int) -> None:
         ids = {"key": key.fingerprint, **more}
-        self._store.do(audit_log.add, entry(click.get_current_context(), step, **ids))
+        self._store.write_sync(audit_log.add, entry(click.get_current_context(), step, **ids))
 
     def _forget(self, keys: list[Key]) -> None:
         self._holder.replace(keys[:1])

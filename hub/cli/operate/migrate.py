@@ -64,7 +64,7 @@ def migrate(configuration: Configuration, target: str, switch: bool, abandon: bo
 def _record(settings: Settings) -> None:
     """Record the command in the audit log of SQLite, which moves with all other data."""
     with options.opening(settings) as store:
-        store.do(lambda db: None)
+        store.write_sync(lambda db: None)
 
 
 @contextmanager

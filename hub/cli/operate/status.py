@@ -13,7 +13,7 @@ from store.projection import projection_cursor
 @options.listing_of_store
 def status(store: Store, as_json: bool) -> None:
     """Count accounts, hooks and deliveries, and show the backlog."""
-    found = store.look(_status)
+    found = store.read_sync(_status)
     output.print_record(found, as_json=as_json)
 
 

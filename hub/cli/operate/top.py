@@ -56,14 +56,14 @@ def top(store: Store, interval: float, once: bool, as_json: bool) -> None:
             _once(store, as_json)
         elif as_json:
             while True:
-                click.echo(output.dumps(_shape(store.look(snapshot)), indent=False))
+                click.echo(output.dumps(_shape(store.read_sync(snapshot)), indent=False))
                 read_key(interval)
         else:
             _watch(store, interval)
 
 
 def _once(store: Store, as_json: bool) -> None:
-    found = store.look(snapshot)
+    found = store.read_sync(snapshot)
     if as_json:
         click.echo(output.dumps(_shape(found)))
     else:
@@ -77,7 +77,7 @@ def _watch(store: Store, interval: float) -> None:
         Live(console=output.console(), screen=True, auto_refresh=False) as live,
     ):
         while True:
-            shown = _render(store.look(snapshot), live.console.width)
+            shown = _render(store.read_sync(snapshot), live.console.width)
             live.update(Group(shown, _help(interval)), refresh=True)
             if read_key(interval) in ("q", "Q", "\x1b"):
                 return

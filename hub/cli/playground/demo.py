@@ -64,7 +64,7 @@ async def _demo(directory: Path, *, stays: bool) -> bool:
     store = options.opened(settings, create=True)
     scene, ended = DemoScene(store, output.console()), asyncio.Event()
     with signals(ended.set):
-        token, token_id = store.do(_prepare)
+        token, token_id = store.write_sync(_prepare)
         dashboard = DemoDashboard(store, token_id)
         async with (
             _running(scene, settings, dashboard) as (hub, receiver),

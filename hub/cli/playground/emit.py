@@ -68,7 +68,7 @@ def emit(
         return receipt
 
     with options.opening(settings) as store:
-        receipt = store.do(accept)
+        receipt = store.write_sync(accept)
     _print(receipt, as_json=as_json)
 
 

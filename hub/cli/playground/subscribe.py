@@ -53,7 +53,7 @@ def subscribe(
         full_name, url, events or (WILDCARD,), not form, options.given_secret(secret)
     )
     with options.opening(settings) as store:
-        made = store.do(subscribing.subscribe, settings, wanted)
+        made = store.write_sync(subscribing.subscribe, settings, wanted)
     for hook, generated in made:
         _report(hook, "/".join(full_name), generated, as_json=as_json)
 

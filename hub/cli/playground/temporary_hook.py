@@ -25,15 +25,15 @@ async def temporary_hook(settings: Settings, wanted: SubscriptionOptions) -> Asy
     """
     await _check_callback(settings, wanted.url)
     with options.opening(settings) as store:
-        hook_id = store.do(_make, settings, wanted)
+        hook_id = store.write_sync(_make, settings, wanted)
         try:
-            if not store.look(stats.collect).workers:
+            if not store.read_sync(stats.collect).workers:
                 output.print_note("no worker runs: deliveries begin when `tocsin serve` runs")
             yield hook_id
         finally:
             # The removal has an entry of its own in the audit log.
             store.audit_hook = AuditHook()
-            store.do(subscribing.remove, hook_id)
+            store.write_sync(subscribing.remove, hook_id)
 
 
 async def _check_callback(settings: Settings, url: str) -> None:

@@ -15,7 +15,7 @@ def report_all_expired(store: Store, settings: Settings) -> None:
 
     All other writers would wait for the end of one transaction with everything.
     """
-    while store.do(_report_some, settings):
+    while store.write_sync(_report_some, settings):
         time.sleep(PAUSE)
 
 

@@ -61,5 +61,5 @@ async def _write(daemon: Daemon) -> None:
     """
     while True:
         with daemon.watchdog.watch("writing"), contextlib.suppress(StoreError):
-            await daemon.store.note(lambda db: None)
+            await daemon.store.write_relaxed(lambda db: None)
         await asyncio.sleep(STATUS_EVERY)

@@ -70,7 +70,7 @@ def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
         for user in wanted.users:
             user.hash_password(store)
         report_all_expired(store, settings)
-        return store.do(lambda db: _apply(db, wanted, store, settings))
+        return store.write_sync(lambda db: _apply(db, wanted, store, settings))
     finally:
         store.shut()
 

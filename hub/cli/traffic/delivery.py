@@ -81,14 +81,14 @@ def list_deliveries(
     With --follow, show the 10 latest attempts, or as many as --limit says, and then each attempt as
     it is made. With --json too, each attempt is a line of JSON.
     """
-    store.look(lookups.check_hook, hook_id)
+    store.read_sync(lookups.check_hook, hook_id)
     repo_id = None
     if full_name is not None:
-        repo_id = store.look(lookups.repository, full_name)["id"]
+        repo_id = store.read_sync(lookups.repository, full_name)["id"]
     if follow:
         _follow(store, state, hook_id, repo_id, event, limit, as_json)
         return
-    rows = store.look(
+    rows = store.read_sync(
         delivery_queries.page,
         limit=limit,
         state=state,

@@ -16,7 +16,7 @@ from store.delivery import attempts, delivery_queries, events
 @options.listing_of_store
 def show(store: Store, delivery_id: int, as_json: bool) -> None:
     """Show one delivery with all its attempts, request and response."""
-    row, tried, body = store.look(_one, delivery_id)
+    row, tried, body = store.read_sync(_one, delivery_id)
     if as_json:
         click.echo(output.dumps({**row, "attempts": tried, "body": body}))
         return

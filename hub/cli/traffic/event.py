@@ -40,7 +40,7 @@ def list_events(
         repo_id = None if full_name is None else lookups.repository(db, full_name)["id"]
         return event_queries.newest(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
 
-    rows = [_shape(row) for row in store.look(find)]
+    rows = [_shape(row) for row in store.read_sync(find)]
     output.print_rows(
         rows,
         as_json=as_json,

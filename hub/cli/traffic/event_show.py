@@ -31,7 +31,7 @@ def show(store: Store, event_id: int, whole: bool, as_json: bool) -> None:
 
     The beginning of the payload is shown. With --payload or --json, it is whole.
     """
-    head, body, made = store.look(_found, event_id)
+    head, body, made = store.read_sync(_found, event_id)
     if whole:
         _print_payload(event_id, body)
     elif as_json:

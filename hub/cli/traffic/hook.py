@@ -106,7 +106,7 @@ def list_hooks(
 
     Without --repo, --org and --system, list all hooks. Only one of these can be given.
     """
-    rows = store.look(_rows, full_name, organization, system)
+    rows = store.read_sync(_rows, full_name, organization, system)
     output.print_rows(
         rows,
         as_json=as_json,
@@ -156,7 +156,7 @@ def state_of(row: Row) -> str:
 @options.listing_of_store
 def show(store: Store, hook_id: int, as_json: bool) -> None:
     """Show a hook with its options and what waits for it."""
-    output.print_record(store.look(_details, hook_id), as_json=as_json)
+    output.print_record(store.read_sync(_details, hook_id), as_json=as_json)
 
 
 def _details(db: Connection, hook_id: int) -> Row:

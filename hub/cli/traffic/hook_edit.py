@@ -92,10 +92,10 @@ def add(
         return made
 
     with options.opening(settings) as store:
-        store.look(target)
+        store.read_sync(target)
         api_context.validate_callback(settings, url)
         api_context.validate_token_url(settings, delivery)
-        made = store.do(make)
+        made = store.write_sync(make)
     named = organization or ("the whole installation" if system else words[0])
     output.print_note(f"made hook {made['id']} of {named}, and sent a ping to it")
     if chosen is None:
@@ -163,11 +163,11 @@ def edit(
         return hooks.update(db, hook, most=settings.hooks_per_event, **changes)
 
     with options.opening(settings) as store:
-        store.look(find, hook_id)
+        store.read_sync(find, hook_id)
         if url is not None:
             api_context.validate_callback(settings, url)
         api_context.validate_token_url(settings, delivery)
-        changed = store.do(apply)
+        changed = store.write_sync(apply)
     said = ", ".join(f"{name}={_shown(value)}" for name, value in changed["options"].items())
     click.echo(f"hook {hook_id}: {', '.join(changed['events'])}; {said or 'as in the settings'}")
 

@@ -69,7 +69,7 @@ def test_filter(
             raise lookups.missing(f"event {event_id} with a payload", "event list")
         return found
 
-    _print(hook_id, store.look(test), as_json=as_json)
+    _print(hook_id, store.read_sync(test), as_json=as_json)
 
 
 def _object(text: bytes, noun: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def ordering_keys(store: Store, hook_id: int, limit: int, as_json: bool) -> None
         return [_shape(row) for row in operations.keys(db, hook_id, limit)]
 
     output.print_rows(
-        store.look(look),
+        store.read_sync(look),
         as_json=as_json,
         empty=f"hook {hook_id} has no key with something to send",
         columns=("key", "state", "delivery", "sequence", "attempts", "next_at", "behind"),
@@ -70,7 +70,7 @@ def skip(store: Store, hook_id: int, key: str) -> None:
         find(db, hook_id)
         operations.skip(db, hook_id, key)
 
-    store.do(act)
+    store.write_sync(act)
     click.echo(f"hook {hook_id}: the key {output.printable(key)!r} goes on with its next delivery")
 
 
@@ -89,5 +89,5 @@ def discard(store: Store, hook_id: int, key: str) -> None:
         find(db, hook_id)
         return operations.discard(db, hook_id, key)
 
-    named = pluralize(store.do(act), "delivery", "deliveries")
+    named = pluralize(store.write_sync(act), "delivery", "deliveries")
     click.echo(f"hook {hook_id}: discarded {named} of the key {output.printable(key)!r}")

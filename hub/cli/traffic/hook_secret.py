@@ -47,14 +47,14 @@ def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, 
     signatures.
     """
     if end:
-        store.do(_change, hook_id, overlap=0)
+        store.write_sync(_change, hook_id, overlap=0)
         click.echo(f"hook {hook_id}: only its current secret signs")
         return
     given = options.given_secret(secret)
     value = secrets.token_hex(32) if given is None else given
     if not value:
         raise Invalid("a new secret must have at least one character")
-    row = store.do(_rotate, hook_id, value, overlap)
+    row = store.write_sync(_rotate, hook_id, value, overlap)
     if given is None:
         click.echo(value)
         output.print_note("this is the hook's secret, which is not shown again")

@@ -40,7 +40,7 @@ def rotate_key(store: Store, hook_id: int, key: str | None, overlap: int, end: b
             signing_keys.rotate(db, hook, given, overlap)
         return signing_keys.public_keys(db, hook_id)
 
-    found = store.do(change)
+    found = store.write_sync(change)
     for row in found[:1]:
         click.echo(ed25519.write_public(signing_keys.public_bytes(row)))
     both = until(found[1]["ends_at"] if len(found) > 1 else None)

@@ -25,7 +25,7 @@ from store.hooks import hooks
 @options.with_store
 def enable(store: Store, hook_id: int) -> None:
     """Make a hook active, and clear the reason why it was disabled."""
-    store.do(_change, hook_id, active=True)
+    store.write_sync(_change, hook_id, active=True)
     click.echo(f"hook {hook_id} is active")
 
 
@@ -38,7 +38,7 @@ def disable(store: Store, hook_id: int) -> None:
     Each delivery that waits for it is dead when its next attempt is due, unless the hook is active
     again by then. If the hook is ordered, they wait. `tocsin delivery redeliver` still sends to it.
     """
-    store.do(_change, hook_id, active=False)
+    store.write_sync(_change, hook_id, active=False)
     click.echo(f"hook {hook_id} is inactive")
 
 
@@ -54,7 +54,7 @@ def pause(store: Store, hook_id: int) -> None:
 
     Events still arrive, and no delivery is lost. Requests in flight are finished.
     """
-    store.do(lambda db: hook_pauses.pause(db, find(db, hook_id)))
+    store.write_sync(lambda db: hook_pauses.pause(db, find(db, hook_id)))
     click.echo(f"hook {hook_id} is paused; `tocsin hook resume {hook_id}` ends the pause")
 
 
@@ -69,7 +69,7 @@ def resume(store: Store, hook_id: int) -> None:
         health = hook_health.get(db, hook_id)
         return 0 if health is None else int(health["waiting"])
 
-    waiting = store.do(end)
+    waiting = store.write_sync(end)
     more = " or more" if waiting >= hook_health.MOST else ""
     click.echo(f"hook {hook_id} is not paused; {waiting}{more} deliveries wait for it")
 
@@ -98,7 +98,7 @@ def silence(store: Store, hook_id: int, span: int, end: bool) -> None:
         else:
             hook_silences.silence(db, ids, db.now + span, audit_actor.person())
 
-    store.do(change)
+    store.write_sync(change)
     if end:
         click.echo(f"hook {hook_id} is not silenced")
     else:
@@ -121,7 +121,7 @@ def ping(configuration: Configuration, hook_id: int) -> None:
         hook_events.ping(api_context.for_hook(db, configuration.settings, hook), hook)
 
     with options.opening(configuration.settings) as store:
-        store.do(send)
+        store.write_sync(send)
     click.echo(f"a ping is on its way to hook {hook_id}")
 
 
@@ -145,7 +145,7 @@ def remove(configuration: Configuration, hook_id: int, yes: bool) -> None:
         hook_events.delete(api_context.for_hook(db, configuration.settings, hook), hook)
 
     with options.opening(configuration.settings) as store:
-        hook, waiting = store.look(look)
+        hook, waiting = store.read_sync(look)
         agree(f"hook {hook_id} to {hook['url']}", {"deliveries": waiting}, yes=yes)
-        store.do(end)
+        store.write_sync(end)
     click.echo(f"removed hook {hook_id}")

@@ -22,7 +22,7 @@ def redeliver(store: Store, delivery_ids: tuple[int, ...]) -> None:
     twice = next((one for one in delivery_ids if delivery_ids.count(one) > 1), None)
     if twice is not None:
         raise click.UsageError(f"delivery {twice} is named twice")
-    made = store.do(_again, delivery_ids)
+    made = store.write_sync(_again, delivery_ids)
     for old, new in zip(delivery_ids, made, strict=True):
         click.echo(f"delivery {old} {new}")
 

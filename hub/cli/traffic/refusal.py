@@ -19,7 +19,7 @@ def refusal() -> None:
 @options.listing_of_store
 def list_refusals(store: Store, limit: int, as_json: bool) -> None:
     """List rejected events, newest first, with the reason."""
-    rows = [_shape(row) for row in store.look(kept.page, limit=limit)]
+    rows = [_shape(row) for row in store.read_sync(kept.page, limit=limit)]
     output.print_rows(
         rows,
         as_json=as_json,
@@ -33,7 +33,7 @@ def list_refusals(store: Store, limit: int, as_json: bool) -> None:
 @options.listing_of_store
 def show(store: Store, refusal_id: int, as_json: bool) -> None:
     """Show a rejected event with the whole reason."""
-    rows = store.look(kept.page, limit=kept.KEPT)
+    rows = store.read_sync(kept.page, limit=kept.KEPT)
     found = next((row for row in rows if row["id"] == refusal_id), None)
     if found is None:
         raise lookups.missing(f"refusal {refusal_id}", "refusal list")

@@ -77,10 +77,10 @@ def replay(
         chosen = ReplaySelection(since, until, repo_id, hook_id, event, failed)
         return chosen, *replay_selection.total(db, chosen, after)
 
-    chosen, many, newest = store.look(count)
+    chosen, many, newest = store.read_sync(count)
     click.echo(f"{many} deliveries of events since {clock.iso(since)}")
     if many and not dry_run:
-        first = max(store.look(replay_selection.id_range, chosen)[0], after)
+        first = max(store.read_sync(replay_selection.id_range, chosen)[0], after)
         _run(many, first, newest, _batches(store, chosen, first, newest))
 
 
@@ -99,7 +99,7 @@ def _batches(
 ) -> Iterator[tuple[int, int]]:
     """Yield the number of deliveries of each batch, and the id of its last event."""
     while True:
-        made, after = store.do(replay_deliveries.create, chosen, after, newest, BATCH)
+        made, after = store.write_sync(replay_deliveries.create, chosen, after, newest, BATCH)
         yield made, after or newest
         if not after:
             return

@@ -65,12 +65,12 @@ def begin(
     settings = configuration.settings
     wanted = republish_runs.parse_pattern(topic)
     with options.opening(settings) as store:
-        counts = store.look(republish_runs.count, wanted, since)
+        counts = store.read_sync(republish_runs.count, wanted, since)
         if dry_run:
             _show(counts, wanted, as_json=as_json)
             return
         total, chosen = sum(counts.values()), rate or settings.republish_rate
-        run = store.do(
+        run = store.write_sync(
             lambda db: republish_runs.create(db, wanted, total, rate=chosen, since=since)
         )
         if not no_wait:
@@ -96,7 +96,7 @@ def _show(counts: dict[str, int], wanted: TopicPattern, *, as_json: bool) -> Non
 def show(configuration: Configuration, limit: int, as_json: bool) -> None:
     """List the runs, newest first, with the progress of each."""
     with options.opening(configuration.settings) as store:
-        rows = store.look(lambda db: republish_runs.page(db, limit=limit))
+        rows = store.read_sync(lambda db: republish_runs.page(db, limit=limit))
     empty = "no runs: `tocsin republish begin` starts one"
     output.print_rows(
         [_shape(row) for row in rows],
@@ -116,7 +116,7 @@ def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
     If no worker runs, this process continues the run. If the run is stopped, the exit code is 1.
     """
     with options.opening(configuration.settings) as store:
-        run = _follow(configuration.settings, store, store.look(republish_runs.get, run_id))
+        run = _follow(configuration.settings, store, store.read_sync(republish_runs.get, run_id))
         _report(run, as_json=as_json)
 
 
@@ -125,7 +125,7 @@ def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
 @options.with_store
 def stop(store: Store, run_id: int) -> None:
     """Stop the RUN with this id."""
-    run = store.do(republish_runs.cancel, run_id)
+    run = store.write_sync(republish_runs.cancel, run_id)
     click.echo(f"run {run_id}: stopped after {run['published']} of {run['total']}")
 
 
@@ -180,11 +180,11 @@ async def _until_over(
     here: asyncio.Task[None] | None = None
     started_at = store.clock.now()
     try:
-        while (run := store.look(republish_runs.get, run_id))["ended_at"] is None:
+        while (run := store.read_sync(republish_runs.get, run_id))["ended_at"] is None:
             progressed(run)
             _check(store, started_at)
             if (here is None or here.done()) and job.no_worker_runs(store):
-                store.do(job.ask, job.table_of(store, settings), JOB)
+                store.write_sync(job.ask, job.table_of(store, settings), JOB)
                 here = asyncio.create_task(job.run_in_process(settings, JOB))
             await asyncio.sleep(PAUSE)
         progressed(run)
@@ -203,6 +203,6 @@ def _check(store: Store, started_at: int) -> None:
 
     The worker tries it again later.
     """
-    row = store.look(kept.get, JOB)
+    row = store.read_sync(kept.get, JOB)
     if row is not None and row["outcome"] == "failed" and row["started_at"] >= started_at:
         raise click.ClickException(f"it failed, and is tried again later: {row['error']}")

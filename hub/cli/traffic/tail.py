@@ -40,14 +40,14 @@ def follow(
 
 def _made(store: Store, wanted: AttemptFilter, first: int) -> Iterator[Row]:
     """Yield each attempt once, oldest first."""
-    newest = store.look(attempt_feed.latest)
-    found = store.look(latest_attempts, wanted, first, newest)
+    newest = store.read_sync(attempt_feed.latest)
+    found = store.read_sync(latest_attempts, wanted, first, newest)
     yield from reversed(found)
     at = FeedPosition(newest)
     while True:
-        if store.look(attempt_feed.latest) - at.newest > WINDOW:
+        if store.read_sync(attempt_feed.latest) - at.newest > WINDOW:
             output.print_note("there are more attempts than can be shown: some are left out")
-        rows, at = store.look(advance, wanted, at, WINDOW)
+        rows, at = store.read_sync(advance, wanted, at, WINDOW)
         yield from reversed(rows)
         time.sleep(PAUSE)
 

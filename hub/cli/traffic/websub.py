@@ -26,7 +26,7 @@ def websub() -> None:
 @options.listing_of_store
 def list_subscriptions(store: Store, ended: bool, limit: int, as_json: bool) -> None:
     """List the WebSub subscriptions, newest first."""
-    rows = [_shape(row) for row in store.look(kept.page, limit=limit, ended=ended)]
+    rows = [_shape(row) for row in store.read_sync(kept.page, limit=limit, ended=ended)]
     output.print_rows(
         rows,
         as_json=as_json,
@@ -48,7 +48,7 @@ def _shape(row: Row) -> Row:
 @options.listing_of_store
 def show(store: Store, subscription_id: int, as_json: bool) -> None:
     """Show a WebSub subscription, also an ended one."""
-    output.print_record(_shape(store.look(_find, subscription_id)), as_json=as_json)
+    output.print_record(_shape(store.read_sync(_find, subscription_id)), as_json=as_json)
 
 
 def _find(db: Connection, subscription_id: int) -> Row:
@@ -71,9 +71,9 @@ def _find(db: Connection, subscription_id: int) -> Row:
 @options.with_store
 def remove(store: Store, subscription_id: int, reason: str, yes: bool) -> None:
     """End a WebSub subscription. Its subscriber gets a denial with the reason."""
-    store.look(_find, subscription_id)
+    store.read_sync(_find, subscription_id)
     agree(f"the WebSub subscription {subscription_id}", {}, yes=yes)
-    store.do(_revoke, subscription_id, reason)
+    store.write_sync(_revoke, subscription_id, reason)
     click.echo(f"WebSub subscription {subscription_id} is ended")
 
 

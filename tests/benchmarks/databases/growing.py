@@ -44,7 +44,7 @@ def measure(bench: Bench) -> Iterator[Row]:
         yield _row("PostgreSQL: processor time a delivery", US, (server.spent() - before) / total)
         yield _row("write-ahead log a delivery", BYTES, (_wal(url) - wal) / total)
         store = open_store(url, data_dir=bench.directory)
-        for table, size in store.look(_sizes).items():
+        for table, size in store.read_sync(_sizes).items():
             many = total / SUBSCRIBERS if table == "event" else total
             yield _row(f"table {table}, its indexes included, a row", BYTES, size / many)
         store.shut()

@@ -125,7 +125,9 @@ def _running(
 ) -> Iterator[Machines]:
     url = database.database()
     store = open_store(url, data_dir=directory)
-    token = store.do(world.make, subscribers=SUBSCRIBERS, port=port, hosts=SUBSCRIBERS)["token"]
+    token = store.write_sync(world.make, subscribers=SUBSCRIBERS, port=port, hosts=SUBSCRIBERS)[
+        "token"
+    ]
     machines = Machines(store, url, token, database)
     given = {"TOCSIN_KEY_FILE": str(directory / "secret.key")}
     try:

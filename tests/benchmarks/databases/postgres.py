@@ -52,7 +52,7 @@ def _across(bench: Bench, server: Server) -> Iterator[Row]:
     bench.said(name)
     directory, url = bench.directory / "across", server.database()
     store = open_store(url, data_dir=directory)
-    made = store.do(world.make)
+    made = store.write_sync(world.make)
     store.shut()
     with (
         serving(directory, store=url, only="hub") as hub,

@@ -43,11 +43,11 @@ def compared(bench: Bench, name: str, urls: dict[int, str]) -> Row:
 
 def _filled(bench: Bench, name: str, directory: Path, url: str, behind: int) -> Store:
     store = open_store(url, data_dir=directory)
-    store.do(world.make)
+    store.write_sync(world.make)
     for first in range(0, behind, AT_ONCE):
         bench.said(f"{name}: {first:,} of {behind:,} rows")
-        store.do(_deliver, min(AT_ONCE, behind - first), 1, 1)
-    store.do(_deliver, DUE, 0, 0)
+        store.write_sync(_deliver, min(AT_ONCE, behind - first), 1, 1)
+    store.write_sync(_deliver, DUE, 0, 0)
     return store
 
 
@@ -69,7 +69,7 @@ def _deliver(db: Connection, many: int, state: int, attempts: int) -> None:
 
 def _claims(store: Store) -> float:
     """Return the median milliseconds of a claim."""
-    lease = store.do(leases.acquire, "benchmark", 3_600_000_000)
+    lease = store.write_sync(leases.acquire, "benchmark", 3_600_000_000)
     session = store.engine.session()
     try:
         return statistics.median(_claim(store, session, lease) for _ in range(CLAIMS)) * 1000

@@ -39,9 +39,9 @@ def measure(bench: Bench) -> Iterator[Row]:
 def _round(directory: Path, make: Make) -> tuple[float, float, float]:
     clock = MovableClock()
     store = open_store("sqlite", data_dir=directory, clock=clock)
-    owner = store.do(accounts.create, "ada")
+    owner = store.write_sync(accounts.create, "ada")
     for first in range(0, MANY, 1000):
-        store.do(make, owner["id"], first)
+        store.write_sync(make, owner["id"], first)
     clock.advance(2 * DAY / SECOND)
     return asyncio.run(_expire(store))
 
@@ -68,7 +68,7 @@ async def _expire(store: Store) -> tuple[float, float, float]:
     finally:
         store.write = write  # type: ignore[method-assign]
     took, worked = time.perf_counter() - started, time.process_time() - worked
-    reported = store.look(lambda db: db.value("SELECT count(*) FROM event"))
+    reported = store.read_sync(lambda db: db.value("SELECT count(*) FROM event"))
     if reported != MANY:
         raise RuntimeError(f"{reported} of {MANY} were reported")
     await store.close()

@@ -64,15 +64,15 @@ async def deliver(port: int, in_flight: int) -> float:
     events = round(in_flight / DELAY * (WARMING + SECONDS + 1)) // hooks
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
         store = open_store("sqlite", data_dir=Path(directory))
-        made = store.do(world.make, subscribers=hooks, port=port, hosts=HOSTS)
-        store.do(world.fill, made["repo_id"], events, payload(SIZE, 1))
-        store.do(world.queue, made["repo_id"])
+        made = store.write_sync(world.make, subscribers=hooks, port=port, hosts=HOSTS)
+        store.write_sync(world.fill, made["repo_id"], events, payload(SIZE, 1))
+        store.write_sync(world.queue, made["repo_id"])
         worker = Worker(store, settings)
         await worker.start()
         wait_until_settled()
         await asyncio.sleep(WARMING + SECONDS)
         await worker.stop()
-        rate = store.look(_rate)
+        rate = store.read_sync(_rate)
         await store.close()
     return rate
 

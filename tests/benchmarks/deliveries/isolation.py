@@ -62,13 +62,13 @@ async def healthy_p95(port: int, bad_port: int, healthy: int, bad: int) -> float
     """Return p95 in milliseconds from acceptance to response, for the healthy hooks."""
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
         store = open_store("sqlite", data_dir=Path(directory))
-        repo_id = store.do(_world, port, bad_port, healthy, bad)
+        repo_id = store.write_sync(_world, port, bad_port, healthy, bad)
         worker = Worker(store, WorkerSettings(allow_networks=["127.0.0.0/8"]))
         try:
             await worker.start()
             wait_until_settled()
             await _post(store, repo_id)
-            return percentile(store.look(_waits, healthy), 0.95) / 1000
+            return percentile(store.read_sync(_waits, healthy), 0.95) / 1000
         finally:
             # Otherwise the worker's stop would wait for a hanging request.
             asyncio.get_running_loop().call_later(0.1, worker.lease.extend, 0)

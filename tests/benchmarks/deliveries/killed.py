@@ -75,7 +75,7 @@ def _killed(directory: Path) -> Killed:
     store = open_store("sqlite", data_dir=directory)
     seen = Seen()
     with _receiving(seen) as port:
-        made = store.do(world.make, subscribers=SUBSCRIBERS, port=port)
+        made = store.write_sync(world.make, subscribers=SUBSCRIBERS, port=port)
         with serving(directory) as server:
             kill = partial(_kill, server.pid, seen)
             before = asyncio.run(_load(server.port, made["token"], kill))

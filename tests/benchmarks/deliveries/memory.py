@@ -34,7 +34,7 @@ def _fresh(bench: Bench) -> Iterator[Row]:
     bench.said("memory, fresh")
     directory = bench.directory / "fresh"
     store = open_store("sqlite", data_dir=directory)
-    store.do(world.make)
+    store.write_sync(world.make)
     store.shut()
     sizes = {}
     for only in (None, "hub", "worker"):
@@ -61,7 +61,7 @@ def _held(bench: Bench, why: str, port: int) -> Row:
     bench.said(name)
     directory = bench.directory / why.replace(" ", "-")
     store = open_store("sqlite", data_dir=directory)
-    token = store.do(world.make, subscribers=SUBSCRIBERS, port=port)["token"]
+    token = store.write_sync(world.make, subscribers=SUBSCRIBERS, port=port)["token"]
     with serving(directory) as server:
         fresh = server.memory()
         apart.call(
@@ -74,7 +74,7 @@ def _held(bench: Bench, why: str, port: int) -> Row:
             total=EVENTS,
         )
         time.sleep(WATCHED)
-        waiting, most = store.look(_waiting), server.memory("VmHWM")
+        waiting, most = store.read_sync(_waiting), server.memory("VmHWM")
     store.shut()
     if waiting < EVENTS * SUBSCRIBERS:
         raise RuntimeError(f"only {waiting} deliveries were waiting")

@@ -25,7 +25,7 @@ def measure(bench: Bench) -> Iterator[Row]:
     """Times are milliseconds; the reference is the same request sent straight to the receiver."""
     directory = bench.directory
     store = open_store("sqlite", data_dir=directory)
-    made = store.do(world.make)
+    made = store.write_sync(world.make)
     store.shut()
     with serving(directory) as hub:
         bench.said("pickup")
@@ -74,7 +74,7 @@ async def arrivals(
     receiver = await loop.create_server(lambda: Noting(arrived), "127.0.0.1", 0)
     address = receiver.sockets[0].getsockname()
     store = open_store(url, data_dir=Path(directory))
-    store.do(world.subscribe, repo_id, f"http://127.0.0.1:{address[1]}/hook")
+    store.write_sync(world.subscribe, repo_id, f"http://127.0.0.1:{address[1]}/hook")
     store.shut()
     body = payload(SIZE, 1)
     hub = await asyncio.open_connection("127.0.0.1", port)

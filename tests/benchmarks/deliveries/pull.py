@@ -54,7 +54,7 @@ async def deliver(many: int, subscribers: int) -> float:
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
         store = open_store("sqlite", data_dir=Path(directory))
         try:
-            made = store.do(world.make_pull_hooks, subscribers)
+            made = store.write_sync(world.make_pull_hooks, subscribers)
             return await _delivered(store, made, many, subscribers)
         finally:
             await store.close()

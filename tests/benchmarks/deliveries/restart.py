@@ -24,15 +24,15 @@ def measure(bench: Bench) -> Iterator[Row]:
     with receiving(bench) as port:
         directory = bench.directory / "waiting"
         store = open_store("sqlite", data_dir=directory)
-        repo_id = store.do(world.make, subscribers=SUBSCRIBERS, port=port)["repo_id"]
-        store.do(world.fill, repo_id, EVENTS, payload(BODY, 1))
-        size = store.do(_size)
-        store.do(world.queue, repo_id)
-        bytes_each = (store.do(_size) - size) / (EVENTS * SUBSCRIBERS)
+        repo_id = store.write_sync(world.make, subscribers=SUBSCRIBERS, port=port)["repo_id"]
+        store.write_sync(world.fill, repo_id, EVENTS, payload(BODY, 1))
+        size = store.write_sync(_size)
+        store.write_sync(world.queue, repo_id)
+        bytes_each = (store.write_sync(_size) - size) / (EVENTS * SUBSCRIBERS)
         started = store.clock.now()
         with serving(directory) as server:
             time.sleep(WATCHED)
-            first, most = store.look(_first), server.memory("VmHWM")
+            first, most = store.read_sync(_first), server.memory("VmHWM")
         store.shut()
     seconds = (first - started) / 1_000_000
     yield Row(

@@ -28,10 +28,10 @@ def measure(bench: Bench) -> Iterator[Row]:
     """Events a second, against the same server with nothing to deliver."""
     directory = bench.directory / "beside"
     store = open_store("sqlite", data_dir=directory)
-    token = store.do(world.make)["token"]
+    token = store.write_sync(world.make)["token"]
     meanwhile: list[float] = []
     with receiving(bench) as port, serving(directory) as server:
-        repo_id = store.do(_busy, port)
+        repo_id = store.write_sync(_busy, port)
         door = Door(server, token)
         door.rate(EVENT_SIZE, TOTAL // 10)
         turns = bench.turns(
@@ -46,12 +46,12 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _beside(store: Store, repo_id: int, door: Door, meanwhile: list[float]) -> float:
-    before = store.look(world.delivered)
-    store.do(world.queue, repo_id)
+    before = store.read_sync(world.delivered)
+    store.write_sync(world.queue, repo_id)
     time.sleep(BEGUN)
     rate = door.rate(EVENT_SIZE, TOTAL)
-    done = store.look(world.delivered)
-    meanwhile.append(store.look(_delivered, door.runs[-1]))
+    done = store.read_sync(world.delivered)
+    meanwhile.append(store.read_sync(_delivered, door.runs[-1]))
     if done - before >= EVENTS * SUBSCRIBERS:
         raise RuntimeError(
             f"all was delivered before the last event was taken in, at {rate:,.0f} events/s"

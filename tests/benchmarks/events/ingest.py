@@ -65,7 +65,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 def _prepared(directory: Path) -> tuple[Path, str]:
     store = open_store("sqlite", data_dir=directory)
-    token = store.do(world.make)["token"]
+    token = store.write_sync(world.make)["token"]
     store.shut()
     return directory, token
 

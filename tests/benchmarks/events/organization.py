@@ -59,8 +59,8 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 def _prepared(directory: Path, subscribe: Any) -> dict[str, Any]:
     store = open_store("sqlite", data_dir=directory)
-    made = store.do(world.make)
-    store.do(subscribe, made["repo_id"])
+    made = store.write_sync(world.make)
+    store.write_sync(subscribe, made["repo_id"])
     store.shut()
     return {"directory": directory, "token": made["token"]}
 

@@ -37,15 +37,15 @@ def measure(bench: Bench) -> Iterator[Row]:
 def _filled(directory: Path, kind: str, many: int) -> tuple[Store, HookTarget]:
     """Create a store with `many` hooks of one target."""
     store = open_store("sqlite", data_dir=directory)
-    repo_id = store.do(world.make)["repo_id"]
-    owner_id = store.look(
+    repo_id = store.write_sync(world.make)["repo_id"]
+    owner_id = store.read_sync(
         lambda db: db.value("SELECT owner_id FROM repository WHERE id = :id", id=repo_id)
     )
     targets = {
         "repository": hook_targets.repository(repo_id),
         "organization": hook_targets.organization(owner_id),
     }
-    store.do(_fill, targets[kind], many)
+    store.write_sync(_fill, targets[kind], many)
     return store, targets[kind]
 
 
@@ -59,11 +59,11 @@ def _cost(store: Store, target: HookTarget) -> float:
     """Create some hooks, then delete them, so that each round starts with the same number."""
     started = time.process_time()
     ids = [
-        store.do(hooks.create, target, url=URL.format(f"new-{at}"), events=["push"])["id"]
+        store.write_sync(hooks.create, target, url=URL.format(f"new-{at}"), events=["push"])["id"]
         for at in range(CREATED)
     ]
     seconds = time.process_time() - started
-    store.do(_remove, min(ids))
+    store.write_sync(_remove, min(ids))
     return seconds / CREATED * 1_000_000
 
 

@@ -26,8 +26,8 @@ def measure(bench: Bench) -> Iterator[Row]:
     for many in (FEW, MANY):
         directory = prepared[many] = bench.directory / str(many)
         store = open_store("sqlite", data_dir=directory)
-        store.do(world.make, subscribers=1)
-        store.do(_subscribe, many)
+        store.write_sync(world.make, subscribers=1)
+        store.write_sync(_subscribe, many)
         store.shut()
     turns = bench.turns(
         "subscriptions",

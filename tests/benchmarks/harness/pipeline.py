@@ -51,7 +51,7 @@ async def deliver(
         key = None if key_file is None else Path(key_file)
         store = open_store(url, data_dir=Path(directory), key_file=key)
         try:
-            made = store.do(
+            made = store.write_sync(
                 world.make,
                 subscribers=subscribers,
                 port=port,
@@ -61,7 +61,7 @@ async def deliver(
             )
             bodies = _bodies(many + world.WARMING, keys, apart_from)
             ran = await _delivered(store, made["repo_id"], bodies, many, subscribers, counting)
-            return ran if look is None else {**ran, "found": store.look(apart.named(look))}
+            return ran if look is None else {**ran, "found": store.read_sync(apart.named(look))}
         finally:
             await store.close()
 

@@ -52,7 +52,7 @@ def served(
     spread over `hosts` addresses of the receiver.
     """
     store = open_store("sqlite", data_dir=directory)
-    token = store.do(world.make, subscribers=subscribers, port=port, hosts=hosts)["token"]
+    token = store.write_sync(world.make, subscribers=subscribers, port=port, hosts=hosts)["token"]
     with contextlib.ExitStack() as stack:
         with pinned(cores):
             server = stack.enter_context(serving(directory))

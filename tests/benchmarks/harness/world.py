@@ -139,7 +139,7 @@ def queue(db: Connection, repo_id: int) -> None:
 
 def check(store: Store, deliveries: int) -> None:
     """Raise RuntimeError unless exactly `deliveries` deliveries have arrived."""
-    arrived = store.look(delivered)
+    arrived = store.read_sync(delivered)
     if arrived != deliveries:
         raise RuntimeError(f"{arrived} of {deliveries} deliveries arrived")
 

@@ -30,10 +30,10 @@ HEAD = "POST /hook HTTP/1.1\r\nHost: receiver.example\r\nContent-Type: applicati
 
 def fill(store: Store) -> dict[str, str]:
     """Insert all rows. Return sessions of ada, who owns half of the repositories, and of root."""
-    found = store.do(_people)
+    found = store.write_sync(_people)
     for step in (_events, _deliveries, _attempts, _waiting, _failing, _tallies, _rest):
-        store.do(step)
-    store.do(lambda db: db.execute("ANALYZE"))
+        store.write_sync(step)
+    store.write_sync(lambda db: db.execute("ANALYZE"))
     return found
 
 

@@ -65,7 +65,7 @@ class Hub:
         self._directory = TemporaryDirectory(dir=bench.directory)
         self._store = open_store("sqlite", data_dir=Path(self._directory.name))
         self._world: World = make(self._store)
-        self._store.do(add, self._world, many)
+        self._store.write_sync(add, self._world, many)
         self._loop = asyncio.new_event_loop()
         self._app = create_app(self._store, SETTINGS, allow)
 

@@ -22,7 +22,7 @@ UNLIMITED = {"TOCSIN_RATE_LIMITS": '{"core": 1000000000}', "TOCSIN_POINTS_PER_MI
 def measure(bench: Bench) -> Iterator[Row]:
     """Milliseconds until the response, one request after the other on one connection."""
     store = open_store("sqlite", data_dir=bench.directory)
-    token = store.do(world.make, subscribers=1)["token"]
+    token = store.write_sync(world.make, subscribers=1)["token"]
     store.shut()
     with (
         serving(bench.directory, settings=UNLIMITED) as hub,

@@ -35,12 +35,12 @@ def measure(bench: Bench) -> Iterator[Row]:
 def fill(folder: str) -> dict[str, float]:
     """Record the usage of yesterday in batches. Return the seconds."""
     store = open_store("sqlite", data_dir=Path(folder))
-    enterprise_id, organization_id = store.do(_enterprise)
+    enterprise_id, organization_id = store.write_sync(_enterprise)
     day = usage_days.of_moment(store.clock.now()) - 1
     began = time.perf_counter()
     for first in range(0, ROWS, BATCH):
         rows = [_row(enterprise_id, organization_id, day, at) for at in range(first, first + BATCH)]
-        store.do(usage.record, rows)
+        store.write_sync(usage.record, rows)
     seconds = time.perf_counter() - began
     store.shut()
     return {"seconds": seconds}
@@ -82,8 +82,12 @@ async def report(folder: str) -> dict[str, float]:
     began = time.perf_counter()
     await make(store, WorkerSettings(data_dir=Path(folder)))
     seconds = time.perf_counter() - began
-    size = store.look(lambda db: db.value("SELECT sum(size) FROM report WHERE made_at IS NOT NULL"))
-    many = store.look(lambda db: db.value("SELECT count(*) FROM report WHERE made_at IS NOT NULL"))
+    size = store.read_sync(
+        lambda db: db.value("SELECT sum(size) FROM report WHERE made_at IS NOT NULL")
+    )
+    many = store.read_sync(
+        lambda db: db.value("SELECT count(*) FROM report WHERE made_at IS NOT NULL")
+    )
     if many != len(reports.OF_A_DAY) + len(reports.OF_A_WINDOW):
         raise RuntimeError(f"{many} reports were made")
     await store.close()

@@ -60,11 +60,11 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _fill(store: Store) -> None:
-    hook_id = store.do(_hook)
+    hook_id = store.write_sync(_hook)
     some = random.Random(1)
     for part in range(EVENTS // PART):
         texts = [_text(some, rare=not part and not at) for at in range(PART)]
-        store.do(add_attempts, hook_id, texts, fanout=FANOUT)
+        store.write_sync(add_attempts, hook_id, texts, fanout=FANOUT)
 
 
 def _hook(db: Connection) -> int:
@@ -119,7 +119,7 @@ def _index(loop: asyncio.AbstractEventLoop, store: Store) -> tuple[float, float]
 
 def _search(store: Store) -> float:
     started = time.perf_counter()
-    found = store.look(
+    found = store.read_sync(
         attempt_text.page,
         AttemptFilter(),
         RARE,

@@ -55,13 +55,13 @@ class Night:
 
 def fill(store: Store, repo_id: int, receiver: str, many: int = EVENTS) -> Night:
     """Insert hooks, `many` events and their deliveries into a repository, in few SQL statements."""
-    first_hook = store.do(_hooks, repo_id, receiver)
-    first_event = store.do(_events, repo_id, many)
-    first = store.do(_deliveries, repo_id, first_hook, first_event, many * FANOUT)
-    store.do(_attempts, first, first_hook)
-    store.do(_health, first_hook)
-    night = store.do(_extremes, first_hook, first_event)
-    store.do(lambda db: db.execute("ANALYZE"))
+    first_hook = store.write_sync(_hooks, repo_id, receiver)
+    first_event = store.write_sync(_events, repo_id, many)
+    first = store.write_sync(_deliveries, repo_id, first_hook, first_event, many * FANOUT)
+    store.write_sync(_attempts, first, first_hook)
+    store.write_sync(_health, first_hook)
+    night = store.write_sync(_extremes, first_hook, first_event)
+    store.write_sync(lambda db: db.execute("ANALYZE"))
     return night
 
 

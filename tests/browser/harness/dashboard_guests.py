@@ -26,7 +26,7 @@ class DashboardServer(Site):
         self.receiver = receiver
         self.url = ""
         with self.opened() as store:
-            self.world: World = store.do(fill_store, f"http://127.0.0.1:{receiver.port}")
+            self.world: World = store.write_sync(fill_store, f"http://127.0.0.1:{receiver.port}")
 
     async def open(self) -> None:
         """Start the daemon, and wait until each delivery has had an attempt."""
@@ -43,7 +43,7 @@ class DashboardServer(Site):
             return sessions.begin(db, token_id=token["id"])
 
         with self.opened() as store:
-            return str(store.do(begin))
+            return str(store.write_sync(begin))
 
     async def post(self, name: str = "push", guid: str = "", **fields: Any) -> str:
         """Post an event of ada/engine with ada's token. Return its delivery id."""

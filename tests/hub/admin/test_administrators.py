@@ -193,14 +193,14 @@ class TestToken:
         assert await status(store, admin_access="token", admin_token=OURS, apart=True) == 401
 
     async def test_a_site_administrators(self, store: Store) -> None:
-        value = store.do(site_admin)
+        value = store.write_sync(site_admin)
         assert await status(store, headers=bearer(value), **OUT) == 200
 
     @pytest.mark.parametrize("scopes", [[], ["read:org"], ["repo", "admin:org", "user"]])
     async def test_a_site_administrators_for_something_else(
         self, store: Store, scopes: list[str]
     ) -> None:
-        headers = bearer(store.do(site_admin, scopes=scopes))
+        headers = bearer(store.write_sync(site_admin, scopes=scopes))
         for path in ("/metrics", "/readyz?verbose", "/openapi.json"):
             given = {"api_reference": "admin", **OUT}
             assert await status(store, path, headers=headers, **given) == 403
@@ -209,11 +209,11 @@ class TestToken:
 
     @pytest.mark.parametrize("kind", ["fine_grained", "oauth", "app_user", "installation"])
     async def test_other_kinds_of_token_are_refused(self, store: Store, kind: str) -> None:
-        value = store.do(lambda db: site_admin(db, kind=kind))
+        value = store.write_sync(lambda db: site_admin(db, kind=kind))
         assert await status(store, headers=bearer(value), **OUT) == 401
 
     async def test_the_token_of_a_user_is_rejected(self, store: Store) -> None:
-        value = store.do(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
+        value = store.write_sync(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
         for given in (OUT, {}):
             assert await status(store, headers=bearer(value), **given) == 401
 
@@ -277,7 +277,7 @@ PATHS = ("/openapi.json", "/reference", "/reference/repos", "/reference/schemas/
 class TestReference:
     @pytest.fixture
     def user(self, store: Store) -> dict[str, str]:
-        value = store.do(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
+        value = store.write_sync(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
         return bearer(value)
 
     @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ async def test_a_read_only_database_fails_readiness(
 async def test_a_database_of_a_newer_program_fails_readiness(store: Store) -> None:
     newest = migrations.steps()[-1][0]
     async with probed(store) as client:
-        store.do(
+        store.write_sync(
             lambda db: db.execute(
                 "INSERT INTO migration (number, name, applied_at) VALUES (:number, 'x', 0)",
                 number=newest + 2,
@@ -225,8 +225,8 @@ class TestLag:
     def waiting(self, store: Store, seed: Any, clock: MovableClock) -> None:
         """A delivery that has been due for 100 s."""
         repo_id = seed.hello["id"]
-        store.do(hooks.create, repo_id, url="https://receiver.example/", events=["push"])
-        store.do(accept_all, [IncomingEvent(repo_id, "g", repo_id, "push", b"{}")])
+        store.write_sync(hooks.create, repo_id, url="https://receiver.example/", events=["push"])
+        store.write_sync(accept_all, [IncomingEvent(repo_id, "g", repo_id, "push", b"{}")])
         clock.advance(100)
 
     @pytest.mark.usefixtures("waiting")
@@ -251,10 +251,10 @@ class TestLag:
     ) -> None:
         async with probed(store) as client:
             assert list(await ready(client)) == ["lag"]
-            lease = store.do(leases.acquire, "tests", HOUR)
+            lease = store.write_sync(leases.acquire, "tests", HOUR)
             later()
             assert await ready(client) == {}
-            store.do(leases.renew, lease, HOUR, 61_000_000)
+            store.write_sync(leases.renew, lease, HOUR, 61_000_000)
             later()
             assert list(await ready(client)) == ["lag"]
 

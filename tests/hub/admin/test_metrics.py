@@ -126,7 +126,7 @@ async def test_the_process_is_measured(hub: Watched) -> None:
 async def test_events_by_outcome(hub: Watched, store: Store, seed: Any) -> None:
     for at in range(2):
         url = f"https://receiver.example/{at}"
-        store.do(hooks.create, seed.hello["id"], url=url, events=["push"])
+        store.write_sync(hooks.create, seed.hello["id"], url=url, events=["push"])
     for guid in ("one", "two", "one"):
         headers = {"X-GitHub-Delivery": guid}
         assert (await hub.client.post(PUSH, json={}, headers=headers)).status_code == 202
@@ -148,7 +148,9 @@ async def test_events_by_outcome(hub: Watched, store: Store, seed: Any) -> None:
 async def test_filtered_deliveries_are_counted(hub: Watched, store: Store, seed: Any) -> None:
     options = {"filter": {"payload": {"ref": "refs/heads/main"}}}
     url = "https://receiver.example/filtered"
-    hook = store.do(hooks.create, seed.hello["id"], url=url, events=["push"], options=options)
+    hook = store.write_sync(
+        hooks.create, seed.hello["id"], url=url, events=["push"], options=options
+    )
     for ref in ("refs/heads/main", "refs/heads/x", "refs/heads/y"):
         assert (await hub.client.post(PUSH, json={"ref": ref})).status_code == 202
     name = "tocsin_deliveries_filtered_total"
@@ -186,7 +188,7 @@ async def test_exceeded_rate_limits_are_counted(store: Store, seed: Any) -> None
 
 
 async def test_failed_logins_are_counted(hub: Watched, store: Store) -> None:
-    store.do(sources.create, "forge", "the source's secret")
+    store.write_sync(sources.create, "forge", "the source's secret")
 
     def given(text: str) -> dict[str, str]:
         return {"Authorization": text}

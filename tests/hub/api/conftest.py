@@ -38,6 +38,6 @@ def reader(seed: Any) -> Headers:
 @pytest.fixture
 def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
     """A platform that posts events of octo/hello."""
-    row = store.look(repositories.get, seed.hello["id"])
+    row = store.read_sync(repositories.get, seed.hello["id"])
     assert row is not None
     return Platform(World(store, clock, {}, row))

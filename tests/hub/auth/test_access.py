@@ -29,7 +29,7 @@ async def anyone(client: httpx.AsyncClient) -> httpx.AsyncClient:
 
 
 def token(store: Store, account_id: int, **what: Any) -> dict[str, str]:
-    value, _ = store.do(lambda db: tokens.create(db, account_id, **what))
+    value, _ = store.write_sync(lambda db: tokens.create(db, account_id, **what))
     return {"Authorization": f"token {value}"}
 
 
@@ -250,7 +250,7 @@ async def test_access_by_roles(anyone: httpx.AsyncClient, store: Store, seed: An
         return people
 
     expected = {"boss": 200, "helper": 403, "keeper": 403, "root": 200}
-    for name, account_id in store.do(organize).items():
+    for name, account_id in store.write_sync(organize).items():
         header = token(store, account_id, scopes=["repo"])
         answer = await anyone.get("/repos/guild/hall/hooks", headers=header)
         assert answer.status_code == expected[name], name

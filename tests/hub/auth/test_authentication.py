@@ -59,7 +59,7 @@ async def anyone(client: httpx.AsyncClient, store: Store, seed: Any) -> httpx.As
     """A client without credentials. octo and reader have a password."""
     del client.headers["Authorization"]
     for account in (seed.octo, seed.reader):
-        store.do(accounts.set_password, account["id"], HASHED)
+        store.write_sync(accounts.set_password, account["id"], HASHED)
     return client
 
 
@@ -67,7 +67,7 @@ async def anyone(client: httpx.AsyncClient, store: Store, seed: Any) -> httpx.As
 def code(store: Store, seed: Any, clock: MovableClock) -> Any:
     """A function that returns octo's one-time password for the current time."""
     secret = base64.b32encode(KEY).decode()
-    store.do(
+    store.write_sync(
         lambda db: one_time.set_up(
             db, seed.octo["id"], login="octo", issuer="tocsin", secret=secret
         )
@@ -208,28 +208,28 @@ async def test_a_right_password_alone_forgets_no_wrong_passwords(
 def test_a_claim_with_a_nul_names_no_user(store: Store, seed: Any, match: Any) -> None:
     claims = {"preferred_username": "oc\0to", "email": "oc\0to@a.example", "email_verified": True}
     with pytest.raises(SignInFailed, match="user"):
-        store.look(people.user_of, HubSettings(openid_match=match), claims)
+        store.read_sync(people.user_of, HubSettings(openid_match=match), claims)
 
 
 def test_a_failure_is_undone_in_its_own_window_only(store: Store, clock: MovableClock) -> None:
     first = store.clock.now()
-    assert store.do(logins.failed, "login octo", 60) == 1
+    assert store.write_sync(logins.failed, "login octo", 60) == 1
     clock.advance(61)
-    assert store.do(logins.failed, "login octo", 60) == 1
-    store.do(logins.undo, "login octo", first)
-    assert store.look(logins.times, "login octo", 60.0) == 1
-    store.do(logins.undo, "login octo", store.clock.now())
-    assert store.look(logins.times, "login octo", 60.0) == 0
+    assert store.write_sync(logins.failed, "login octo", 60) == 1
+    store.write_sync(logins.undo, "login octo", first)
+    assert store.read_sync(logins.times, "login octo", 60.0) == 1
+    store.write_sync(logins.undo, "login octo", store.clock.now())
+    assert store.read_sync(logins.times, "login octo", 60.0) == 0
 
 
 def test_failures_of_a_fast_clock_do_not_last(store: Store, clock: MovableClock) -> None:
     clock.advance(3600)
-    assert store.do(logins.failed, "login octo", 60) == 1
+    assert store.write_sync(logins.failed, "login octo", 60) == 1
     clock.advance(-3600)
-    assert store.look(logins.times, "login octo", 60.0) == 0
-    assert store.do(logins.failed, "login octo", 60) == 1
+    assert store.read_sync(logins.times, "login octo", 60.0) == 0
+    assert store.write_sync(logins.failed, "login octo", 60) == 1
     clock.advance(-3600)
-    assert store.do(logins.forget, 60.0) == 1
+    assert store.write_sync(logins.forget, 60.0) == 1
 
 
 async def test_failures_are_remembered(
@@ -243,9 +243,9 @@ async def test_failures_are_remembered(
     transport = httpx.ASGITransport(create_app(store, settings, judge))
     async with httpx.AsyncClient(transport=transport, base_url=BASE) as other:
         assert_error(await other.get(OWN, auth=OCTO), 403, TOO_MANY)
-    assert store.look(logins.times, "login octo", 60.0) == 4
-    assert store.do(logins.forget, -1.0) > 0
-    assert store.look(logins.times, "login octo", 60.0) == 0
+    assert store.read_sync(logins.times, "login octo", 60.0) == 4
+    assert store.write_sync(logins.forget, -1.0) > 0
+    assert store.read_sync(logins.times, "login octo", 60.0) == 0
 
 
 async def test_failures_hold_across_hubs(
@@ -311,7 +311,7 @@ async def test_a_wrong_signature_is_no_wrong_token(store: Store, settings: HubSe
 @pytest.fixture
 def client_secret(store: Store, seed: Any) -> str:
     """The secret of an application whose client id is lab-client."""
-    store.do(
+    store.write_sync(
         lambda db: apps.create(
             db,
             seed.reader["id"],
@@ -371,7 +371,7 @@ async def test_an_installation_s_token_lasts_an_hour(
     anyone: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
 ) -> None:
     given = {"kind": "installation", "permissions": {"webhooks": "read"}}
-    value, row = store.do(lambda db: tokens.create(db, seed.octo["id"], **given))
+    value, row = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], **given))
     assert row["expires_at"] == clock.now() + 3600 * SECOND
     header = {"Authorization": f"token {value}"}
     clock.advance(3599)
@@ -380,7 +380,9 @@ async def test_an_installation_s_token_lasts_an_hour(
     clock.advance(1)
     assert_error(await anyone.get(HOOKS, headers=header), 401, "Bad credentials")
     later = clock.now() + SECOND
-    _, row = store.do(lambda db: tokens.create(db, seed.octo["id"], **given, expires_at=later))
+    _, row = store.write_sync(
+        lambda db: tokens.create(db, seed.octo["id"], **given, expires_at=later)
+    )
     assert row["expires_at"] == later
 
 
@@ -410,10 +412,10 @@ async def test_a_token_needs_single_sign_on_of_its_organization(
     # Public data needs no token, so it needs no single sign-on.
     assert (await client.get("/repos/guild/hall/subscribers")).status_code == 200
     assert (await client.get("/repos/guild/cellar/subscribers")).status_code == 403
-    (row,) = [row for row in store.look(tokens.list_all) if row["login"] == "octo"]
-    assert store.do(sso.authorize, row["id"], guild)
-    assert not store.do(sso.authorize, row["id"], guild)
-    assert store.look(sso.organizations, row["id"]) == ["guild"]
+    (row,) = [row for row in store.read_sync(tokens.list_all) if row["login"] == "octo"]
+    assert store.write_sync(sso.authorize, row["id"], guild)
+    assert not store.write_sync(sso.authorize, row["id"], guild)
+    assert store.read_sync(sso.organizations, row["id"]) == ["guild"]
     for name in ("hall", "cellar"):
         assert (await client.get(f"/repos/guild/{name}/hooks")).status_code == 200
 
@@ -431,9 +433,9 @@ async def test_single_sign_on_is_not_asked_of_everybody(
     client: httpx.AsyncClient, store: Store, guild: int
 ) -> None:
     given = {"kind": "installation", "permissions": {"webhooks": "read"}}
-    value, _ = store.do(lambda db: tokens.create(db, guild, **given))
+    value, _ = store.write_sync(lambda db: tokens.create(db, guild, **given))
     header = {"Authorization": f"token {value}"}
     assert (await client.get("/repos/guild/cellar/hooks", headers=header)).status_code == 200
-    assert store.look(sso.enforced, guild)
-    store.do(sso.enforce, guild, False)
+    assert store.read_sync(sso.enforced, guild)
+    store.write_sync(sso.enforce, guild, False)
     assert (await client.get("/repos/guild/cellar/hooks")).status_code == 200

@@ -72,7 +72,9 @@ async def test_all_tokens_of_a_user_share_and_installations_do_not(
     await client.get("/versions")
     expected = {"personal": 2, "oauth": 3, "app_user": 4, "fine_grained": 5, "installation": 1}
     for kind, used in expected.items():
-        value, _ = store.do(lambda db, kind=kind: tokens.create(db, seed.octo["id"], kind=kind))
+        value, _ = store.write_sync(
+            lambda db, kind=kind: tokens.create(db, seed.octo["id"], kind=kind)
+        )
         answer = await client.get("/versions", headers={"Authorization": f"token {value}"})
         assert reported(answer)[2] == used, kind
 
@@ -174,9 +176,9 @@ def test_created_content_is_limited_by_minute_and_hour(store: Store, clock: Mova
 
     def fill(times: int) -> None:
         for _ in range(times):
-            store.look(create)
+            store.read_sync(create)
         with pytest.raises(TooFast):
-            store.look(create)
+            store.read_sync(create)
 
     fill(3)
     clock.advance(60)
@@ -210,14 +212,14 @@ def test_text_and_header_name_the_same_wait(seconds: int, header: bytes, said: s
 async def test_concurrent_requests_are_limited(store: Store) -> None:
     counted = RateLimits(store, HubSettings(most_concurrent=2))
     charge = lambda db: counted.charge(db, USER, "core")  # noqa: E731
-    first, second = store.look(charge), store.look(charge)
+    first, second = store.read_sync(charge), store.read_sync(charge)
     assert first.at_work
     assert second.at_work
     with pytest.raises(Exception, match="secondary rate limit") as caught:
-        store.look(charge)
+        store.read_sync(charge)
     assert dict(caught.value.headers)[b"retry-after"] == b"1"
     counted.end(first)
-    store.look(charge)
+    store.read_sync(charge)
     await counted.close()
 
 
@@ -244,7 +246,7 @@ async def hubs(url: str, tmp_path: Path, clock: MovableClock) -> AsyncIterator[l
 
 def charged(counted: RateLimits, store: Store, times: int = 1) -> RateCharge:
     for _ in range(times):
-        ticket = store.look(counted.charge, USER, "core")
+        ticket = store.read_sync(counted.charge, USER, "core")
         counted.end(ticket)
     return ticket
 
@@ -256,7 +258,7 @@ async def test_counts_survive_a_restart(hubs: list[Store], clock: MovableClock) 
     await before.close()
     after = RateLimits(store, HubSettings())
     assert charged(after, store).status.used == 4
-    assert store.look(after.peek, USER).status.used == 4
+    assert store.read_sync(after.peek, USER).status.used == 4
     await after.close()
     clock.advance(3600)
     assert charged(RateLimits(store, HubSettings()), store).status.used == 1
@@ -278,7 +280,7 @@ async def test_counts_of_a_fast_clock_do_not_last(hubs: list[Store], clock: Mova
     assert charged(after, store).status.used == 2
     with pytest.raises(Exhausted):
         charged(after, store)
-    assert store.do(rate_limits.forget, clock.now() // SECOND) == 0
+    assert store.write_sync(rate_limits.forget, clock.now() // SECOND) == 0
 
 
 async def test_a_save_changes_no_count_of_another_caller(
@@ -290,12 +292,12 @@ async def test_a_save_changes_no_count_of_another_caller(
     ahead = [rate_limits.StoredCount(who, "core", far, far + 60, 5) for who in ("a", "b")]
     mine = rate_limits.StoredCount("a", "core", now, now + 60, 1)
     clock.advance(365 * 86_400)
-    store.do(rate_limits.add, ahead)
+    store.write_sync(rate_limits.add, ahead)
     clock.advance(-365 * 86_400)
-    assert store.do(rate_limits.add, [mine]) == [mine]
+    assert store.write_sync(rate_limits.add, [mine]) == [mine]
     # The other caller's own save or the next deletion ends the count that is ahead.
-    assert store.do(rate_limits.forget, now) == 1
-    assert store.look(rate_limits.spent_by, "a") == [mine._asdict()]
+    assert store.write_sync(rate_limits.forget, now) == 1
+    assert store.read_sync(rate_limits.spent_by, "a") == [mine._asdict()]
 
 
 async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
@@ -306,8 +308,8 @@ async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
     # The first hub may not have read the second hub's latest count yet.
     assert charged(counted[0], hubs[0]).status.used in (7, 9)
     await counted[0].counters.save()
-    assert hubs[0].look(counted[0].peek, USER).status.used == 9
-    found = {one.resource: one.used for one in hubs[1].look(counted[1].statuses, USER)}
+    assert hubs[0].read_sync(counted[0].peek, USER).status.used == 9
+    found = {one.resource: one.used for one in hubs[1].read_sync(counted[1].statuses, USER)}
     assert found["core"] == 9
     charged(counted[1], hubs[1])
     with pytest.raises(Exception, match="exceeded for user ID 7"):
@@ -322,7 +324,7 @@ async def test_nothing_counts_twice_while_it_is_written(
     counted = RateLimits(store, HubSettings())
     charged(counted, store, 3)
     seen: list[int] = []
-    note = store.note
+    note = store.write_relaxed
 
     async def slow(*given: Any) -> Any:
         charged(counted, store)
@@ -334,7 +336,7 @@ async def test_nothing_counts_twice_while_it_is_written(
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "note", slow)
+        patch.setattr(store, "write_relaxed", slow)
         await counted.counters.save()
     seen.append(core(counted, store))
     assert seen == [4, 4, 5, 5]
@@ -344,7 +346,7 @@ async def test_nothing_counts_twice_while_it_is_written(
 
 def core(counted: RateLimits, store: Store) -> int:
     """The used requests of the resource `core`, as in the response of GET /rate_limit."""
-    found = {one.resource: one.used for one in store.look(counted.statuses, USER)}
+    found = {one.resource: one.used for one in store.read_sync(counted.statuses, USER)}
     return found["core"]
 
 
@@ -362,7 +364,7 @@ async def test_a_count_read_before_a_write_loses_no_request(
     await counted.counters.save()
     charged(counted, store, 2)
     read, written = threading.Event(), threading.Event()
-    of, note = rate_limits.spent_by, store.note
+    of, note = rate_limits.spent_by, store.write_relaxed
 
     def waiting(*given: Any) -> Any:
         rows = of(*given)
@@ -384,7 +386,7 @@ async def test_a_count_read_before_a_write_loses_no_request(
         return await note(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "note", amid)
+        patch.setattr(store, "write_relaxed", amid)
         await counted.counters.save()
     written.set()
     assert await tasks[0] == 5
@@ -399,7 +401,7 @@ async def test_one_writing_waits_for_the_other(
     counted = RateLimits(store, HubSettings())
     charged(counted, store, 3)
     gate, at_it = asyncio.Event(), 0
-    note = store.note
+    note = store.write_relaxed
 
     async def slow(*given: Any) -> Any:
         nonlocal at_it
@@ -409,7 +411,7 @@ async def test_one_writing_waits_for_the_other(
         at_it -= 1
         return await note(*given)
 
-    monkeypatch.setattr(store, "note", slow)
+    monkeypatch.setattr(store, "write_relaxed", slow)
     first = asyncio.create_task(counted.counters.save())
     await asyncio.sleep(0)
     charged(counted, store, 2)
@@ -435,22 +437,22 @@ async def test_counts_that_cannot_be_written_are_kept(
         raise Unavailable("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "note", broken)
+        patch.setattr(store, "write_relaxed", broken)
         await counted.counters.save()
     assert charged(counted, store).status.used == 3
     await counted.close()
-    assert [row["used"] for row in store.look(rate_limits.spent_by, "user:7")] == [3, 3]
+    assert [row["used"] for row in store.read_sync(rate_limits.spent_by, "user:7")] == [3, 3]
 
 
 async def test_an_older_window_does_not_come_back(hubs: list[Store]) -> None:
     store, _ = hubs
     old = rate_limits.StoredCount("user:7", "core", 0, 3600, 5)
     new = rate_limits.StoredCount("user:7", "core", 3600, 7200, 1)
-    assert store.do(rate_limits.add, [old]) == [old]
-    assert store.do(rate_limits.add, [new]) == [new]
-    assert store.do(rate_limits.add, [old]) == [new]
-    assert store.do(rate_limits.forget, 7199) == 0
-    assert store.do(rate_limits.forget, 7200) == 1
+    assert store.write_sync(rate_limits.add, [old]) == [old]
+    assert store.write_sync(rate_limits.add, [new]) == [new]
+    assert store.write_sync(rate_limits.add, [old]) == [new]
+    assert store.write_sync(rate_limits.forget, 7199) == 0
+    assert store.write_sync(rate_limits.forget, 7200) == 1
 
 
 @pytest.mark.parametrize(("before", "after"), [(60, 3600), (3600, 60), (3600, 86_400)])
@@ -483,7 +485,7 @@ async def test_each_hub_holds_its_limit_while_another_has_another_length_of_wind
         for store, counted in zip(hubs, both, strict=True):
             assert charged(counted, store).status.used == used
             await counted.counters.save()
-            core = next(s for s in store.look(counted.statuses, USER) if s.resource == "core")
+            core = next(s for s in store.read_sync(counted.statuses, USER) if s.resource == "core")
             assert core.used == used
     for counted in both:
         await counted.close()
@@ -495,7 +497,7 @@ async def test_counts_are_saved_at_intervals(
     monkeypatch.setattr(rate_counters, "INTERVAL", 0.01)
     await client.get("/versions")
     async with asyncio.timeout(PATIENCE):
-        while not (rows := store.look(rate_limits.spent_by, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the test waits for the store
+        while not (rows := store.read_sync(rate_limits.spent_by, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the test waits for the store
             await asyncio.sleep(0.01)
     assert {row["resource"]: row["used"] for row in rows} == {"core/3600": 1, "points/60": 1}
 
@@ -508,7 +510,7 @@ async def test_a_wrong_token_is_saved_wherever_it_is_counted(
     wrong, form = tokens.new_value("personal"), {"csrf": csrf.token_of("door"), "token": "x"}
 
     def stored() -> int:
-        rows = store.look(rate_limits.spent_by, "address:127.0.0.1")
+        rows = store.read_sync(rate_limits.spent_by, "address:127.0.0.1")
         return next((row["used"] for row in rows if row["resource"].startswith("bad tokens/")), 0)
 
     async with client_of(store, wrong) as client:
@@ -525,11 +527,11 @@ async def test_many_callers_do_not_fill_the_memory(store: Store) -> None:
     counters = RateCounters(store, 3600, max_subjects=10)
     counted = RateLimits(store, HubSettings(), counters)
     for number in range(20):
-        store.look(counted.charge, RateSubject("address", f"192.0.2.{number}"), "core")
+        store.read_sync(counted.charge, RateSubject("address", f"192.0.2.{number}"), "core")
     assert len(counters) == 20
     await counters.save()
     assert len(counters) == 0
-    ticket = store.look(counted.charge, RateSubject("address", "192.0.2.3"), "core")
+    ticket = store.read_sync(counted.charge, RateSubject("address", "192.0.2.3"), "core")
     assert ticket.status.used == 2
     await store.close()
 
@@ -542,7 +544,7 @@ async def test_many_callers_of_free_requests_do_not_fill_the_memory(
     counted = RateLimits(store, HubSettings(), counters)
     for number in range(20):
         subject = RateSubject("address", f"192.0.2.{number}")
-        counted.end(store.look(counted.charge, subject, "", points=0))
+        counted.end(store.read_sync(counted.charge, subject, "", points=0))
     await until(lambda: len(counters) == 0)
     await counters.close()
     await store.close()
@@ -644,7 +646,7 @@ def test_unnamed_limits_keep_their_defaults() -> None:
 
 
 async def test_a_user_with_a_password_is_counted_as_that_user(store: Store) -> None:
-    store.do(accounts.create, "pass", password="open sesame")
+    store.write_sync(accounts.create, "pass", password="open sesame")
     async with client_of(store, None) as client:
         answer = await client.get("/authorizations", auth=("pass", "open sesame"))
         assert reported(answer) == (5000, 4999, 1, "core")

@@ -80,7 +80,7 @@ def store(url: str, directory: Path) -> Iterator[Store]:
 @pytest.fixture
 def hook_id(store: Store) -> int:
     """The id of the hook that `seed` makes."""
-    return store.do(seed)
+    return store.write_sync(seed)
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def test_the_fastapi_recipe_verifies_deliveries(
     push(hub, token)
 
     def states() -> dict[tuple[int, str], Any]:
-        rows = store.look(delivery_queries.page, limit=50)
+        rows = store.read_sync(delivery_queries.page, limit=50)
         return {(row["hook_id"], row["event"]): row for row in reversed(rows)}
 
     wait_until(

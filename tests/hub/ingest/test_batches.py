@@ -55,7 +55,7 @@ async def test_a_long_number_of_a_line_stays_as_it_is(
     answer = await post(client, (text % payload).encode())
     assert answer.status_code == 202
     event_id = answer.json()["events"][0]["event_id"]
-    row = store.look(events.get, event_id)
+    row = store.read_sync(events.get, event_id)
     assert row is not None
     assert row["body"] == f'{{"n":{payload},"é":[1.5]}}'.encode()
 
@@ -142,8 +142,8 @@ async def test_each_repository_asks_for_its_own_permission(
         "line 1: Must have push access to Repository.",
         'line 2: No repository found: "octo/vault"',
     ]
-    root = store.do(lambda db: accounts.create(db, "root", site_admin=True))
-    token, _ = store.do(lambda db: tokens.create(db, root["id"], scopes=["repo"]))
+    root = store.write_sync(lambda db: accounts.create(db, "root", site_admin=True))
+    token, _ = store.write_sync(lambda db: tokens.create(db, root["id"], scopes=["repo"]))
     assert (await post(client, body, Authorization=f"token {token}")).status_code == 202
     assert_error(await post(client, body, Authorization="token x"), 401, "Bad credentials")
 
@@ -164,7 +164,7 @@ async def test_each_repository_asks_for_its_own_permission(
 async def test_a_token_without_the_right_is_refused_before_the_lines_are_read(
     client: httpx.AsyncClient, store: Store, seed: Any, given: Any, message: str
 ) -> None:
-    token, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], **given))
+    token, _ = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], **given))
     assert_error(await post(client, b"{", Authorization=f"token {token}"), 403, message)
     (row,) = refused(store)
     assert (row["event"], row["sender"], row["reason"]) == ("batch", "octo", message)
@@ -185,7 +185,7 @@ async def test_a_signed_batch_is_accepted(
     signed = {"X-Hub-Signature-256": signature("s3cret", body)}
     assert_error(await post(client, body), 401)
     assert_error(await post(client, body, **signed), 401)
-    store.do(lambda db: sources.create(db, "forge", "s3cret"))
+    store.write_sync(lambda db: sources.create(db, "forge", "s3cret"))
     answer = await post(client, body, **signed)
     assert answer.status_code == 202
     assert [one["deliveries"] for one in answer.json()["events"]] == [1, 0, 0, 1, 0]
@@ -199,7 +199,7 @@ async def test_a_source_of_one_owner_cannot_post_for_others(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     own = seed.reader["id"]
-    store.do(lambda db: sources.create(db, "own", "s3cret", owner_id=own))
+    store.write_sync(lambda db: sources.create(db, "own", "s3cret", owner_id=own))
     del client.headers["Authorization"]
     body = lines(line("a"))
     signed = {"X-Hub-Signature-256": signature("s3cret", body)}
@@ -212,7 +212,7 @@ async def test_a_source_of_one_owner_learns_nothing_of_others(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     own = seed.reader["id"]
-    store.do(lambda db: sources.create(db, "own", "s3cret", owner_id=own))
+    store.write_sync(lambda db: sources.create(db, "own", "s3cret", owner_id=own))
     del client.headers["Authorization"]
     names = ("octo/hello", "Octo/Vault", "octo/nothing", "nobody/hello")
     body = lines(line("z", repository="reader/x"), *(line(None, repository=one) for one in names))
@@ -228,7 +228,7 @@ async def test_a_former_name_leads_to_the_repository(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await hook_for(client, "push")
-    store.do(repositories.rename, seed.hello, "bonjour")
+    store.write_sync(repositories.rename, seed.hello, "bonjour")
     answer = await post(client, lines(line("a"), line("b", repository="octo/Bonjour")))
     assert [one["deliveries"] for one in answer.json()["events"]] == [1, 1]
 
@@ -237,12 +237,12 @@ async def test_signed_lines_around_a_renaming_find_the_repository(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await hook_for(client, "push")
-    source = store.do(sources.create, "forge", "s3cret")
+    source = store.write_sync(sources.create, "forge", "s3cret")
     event = {"id": 1, "name": "push", "action": None, "repo_id": 0, "source_id": source["id"]}
     event["received_at"] = store.clock.now()
     described = {"repository": {"id": 77, "full_name": "octo/hello"}}
-    store.do(projection_table.project, event, described)
-    store.do(repositories.rename, seed.hello, "bonjour")
+    store.write_sync(projection_table.project, event, described)
+    store.write_sync(repositories.rename, seed.hello, "bonjour")
     reported = ["octo/hello", 77], ["octo/hello", 78], ["octo/salut", 77], ["octo/salut", 77]
     payloads = [{"repository": {"full_name": name, "id": number}} for name, number in reported]
     events = [{"event": "push", "payload": payload} for payload in payloads]

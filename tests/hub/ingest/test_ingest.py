@@ -37,7 +37,7 @@ async def test_an_event_is_kept_and_goes_to_its_subscribers(
     answer = await client.post(path, content=body)
     assert answer.status_code == 202
     reported = answer.json()
-    row = store.look(lambda db: events.get(db, reported["event_id"]))
+    row = store.read_sync(lambda db: events.get(db, reported["event_id"]))
     assert row is not None
     assert reported == {"id": row["guid"], "event_id": row["id"], "deliveries": 2}
     assert (row["name"], row["action"], row["installation_id"]) == ("push", "x", 5)
@@ -71,7 +71,7 @@ async def test_an_event_without_subscribers_is_kept(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     assert (await client.post(TOPIC, json={})).json()["deliveries"] == 0
-    unwanted = store.look(lambda db: event_queries.newest(db, limit=10, unwanted=True))
+    unwanted = store.read_sync(lambda db: event_queries.newest(db, limit=10, unwanted=True))
     assert [row["name"] for row in unwanted] == ["push"]
 
 
@@ -110,14 +110,14 @@ async def test_a_former_name_leads_to_the_repository(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await hook_for(client, "push")
-    store.do(repositories.rename, seed.hello, "bonjour")
-    store.do(repositories.rename, seed.vault, "safe")
+    store.write_sync(repositories.rename, seed.hello, "bonjour")
+    store.write_sync(repositories.rename, seed.vault, "safe")
     answer = await client.post(TOPIC, json={})
     assert (answer.status_code, answer.json()["deliveries"]) == (202, 1)
     stranger = {"Authorization": f"token {seed.reader_token}"}
     hidden = await client.post("/octo/vault/events/push", json={}, headers=stranger)
     assert_error(hidden, 404, "Not Found")
-    store.do(repositories.create, seed.octo["id"], "hello")
+    store.write_sync(repositories.create, seed.octo["id"], "hello")
     assert (await client.post(TOPIC, json={})).json()["deliveries"] == 0
 
 
@@ -254,7 +254,7 @@ async def test_a_token_that_is_revoked_while_its_body_arrives_sends_nothing(
         yield b"{"
         clock.advance(2)
         if revoked:
-            store.do(lambda db: db.execute("DELETE FROM token"))
+            store.write_sync(lambda db: db.execute("DELETE FROM token"))
         yield b'"event": "push", "repository": "octo/hello", "payload": {}}'
 
     kind = {"Content-Type": "application/x-ndjson" if path == "/events" else "application/json"}

@@ -20,16 +20,16 @@ UNKNOWN = {"repository": {"full_name": "acme/new"}}
 
 @pytest.fixture
 def acme(store: Store) -> dict[str, Any]:
-    return store.do(accounts.create, "acme", kind="Organization")
+    return store.write_sync(accounts.create, "acme", kind="Organization")
 
 
 @pytest.fixture
 def made(store: Store, seed: Any, acme: dict[str, Any]) -> list[int]:
     """The ids of hooks for all events: of acme, another organization, and the installation."""
-    other = store.do(accounts.create, "umbra", kind="Organization")
+    other = store.write_sync(accounts.create, "umbra", kind="Organization")
     targets = [organization(acme["id"]), organization(other["id"]), SYSTEM]
     url = "https://receiver.example/"
-    return [store.do(hooks.create, one, url=url, events=["*"])["id"] for one in targets]
+    return [store.write_sync(hooks.create, one, url=url, events=["*"])["id"] for one in targets]
 
 
 async def post(client: httpx.AsyncClient, name: str, payload: Any, **given: str) -> httpx.Response:
@@ -50,7 +50,7 @@ def got(store: Store, hook_ids: list[int]) -> list[list[str]]:
 async def test_organization_events_reach_its_hooks(
     client: httpx.AsyncClient, store: Store, made: list[int]
 ) -> None:
-    store.do(sources.create, "forge", "s3cret")
+    store.write_sync(sources.create, "forge", "s3cret")
     for name, payload in (
         ("membership", MEMBER),
         ("repository", UNKNOWN),
@@ -67,7 +67,7 @@ async def test_organization_events_reach_its_hooks(
 async def test_organization_events_come_in_batches(
     client: httpx.AsyncClient, store: Store, made: list[int]
 ) -> None:
-    store.do(sources.create, "forge", "s3cret")
+    store.write_sync(sources.create, "forge", "s3cret")
     lines = [
         {"event": "membership", "payload": MEMBER},
         {"event": "push", "repository": "acme/new", "payload": {}},
@@ -88,7 +88,7 @@ async def test_organization_events_come_in_batches(
 async def test_a_source_of_one_owner_sends_for_no_other(
     client: httpx.AsyncClient, store: Store, made: list[int], acme: dict[str, Any]
 ) -> None:
-    store.do(lambda db: sources.create(db, "forge", "s3cret", owner_id=acme["id"]))
+    store.write_sync(lambda db: sources.create(db, "forge", "s3cret", owner_id=acme["id"]))
     assert (await post(client, "membership", MEMBER)).status_code == 202
     for login in ("umbra", "nobody"):
         answer = await post(client, "membership", {"organization": {"login": login}})

@@ -27,7 +27,7 @@ def tools(store: Store, seed: Any) -> dict[str, Any]:
         repositories.create(db, acme["id"], "prod", private=True)
         return repositories.rename(db, repositories.create(db, acme["id"], "kit"), "tools")
 
-    return store.do(prepare)
+    return store.write_sync(prepare)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def made(store: Store, tools: dict[str, Any]) -> list[int]:
     """The ids of hooks for all events: of acme, and of the installation."""
     url = "https://receiver.example/"
     targets = [organization(tools["owner_id"]), SYSTEM]
-    return [store.do(hooks.create, one, url=url, events=["*"])["id"] for one in targets]
+    return [store.write_sync(hooks.create, one, url=url, events=["*"])["id"] for one in targets]
 
 
 def token(store: Store, tools: dict[str, Any], who: str) -> str:
@@ -47,7 +47,7 @@ def token(store: Store, tools: dict[str, Any], who: str) -> str:
             repositories.grant(db, tools["id"], account["id"], who)
         return tokens.create(db, account["id"], scopes=["repo"])[0]
 
-    return store.do(prepare)
+    return store.write_sync(prepare)
 
 
 async def post(
@@ -127,7 +127,7 @@ async def test_others_name_no_other_repository_of_the_owner(
             id=tools["id"],
         )
 
-    store.do(learn)
+    store.write_sync(learn)
     assert (await name("acme/instruments", id=FOREIGN_ID)).status_code == 202, "just renamed"
     for wrong in ({}, {"id": FOREIGN_ID + 1}, {"id": str(FOREIGN_ID)}):
         assert_error(await name("acme/instruments", **wrong), 422)
@@ -144,7 +144,7 @@ async def test_limited_tokens_of_owners_send_only_events_of_the_repository(
         rights["target_id"] = tools["owner_id"]
         return [tokens.create(db, owner["id"], repositories=one, **rights)[0] for one in limits]
 
-    limited, whole = store.do(prepare)
+    limited, whole = store.write_sync(prepare)
     assert_error(await post(client, limited, "team", {}, batch=False), 403)
     assert (await post(client, whole, "team", {}, batch=False)).status_code == 202
 

@@ -29,7 +29,7 @@ PAYLOAD = {"repository": {"full_name": "Octo/Hello"}, "action": "opened"}
 @pytest.fixture
 async def forge(client: httpx.AsyncClient, store: Store) -> httpx.AsyncClient:
     """The client, as a platform with the source `forge`, whose secret is `s3cret`."""
-    store.do(lambda db: sources.create(db, "forge", "s3cret"))
+    store.write_sync(lambda db: sources.create(db, "forge", "s3cret"))
     return client
 
 
@@ -71,8 +71,8 @@ async def test_a_repetition_is_known_after_its_repository_became_known(
     """The platform posts the first event of a new repository again, after it became state."""
     payload = {"repository": {"full_name": "octo/new", "id": 77}, "action": "created"}
     answer = await post(forge, payload)
-    store.do(projection_table.project, kept(store)[0], payload)
-    assert store.look(repositories.find, "octo", "new") is not None
+    store.write_sync(projection_table.project, kept(store)[0], payload)
+    assert store.read_sync(repositories.find, "octo", "new") is not None
     again = await post(forge, payload)
     assert (again.status_code, again.json()) == (202, answer.json())
     assert (len(kept(store)), refused(store)) == (1, [])
@@ -170,7 +170,7 @@ async def test_an_event_needs_a_signature_and_a_source(client: httpx.AsyncClient
 
 
 async def test_the_source_that_signed_is_found(forge: httpx.AsyncClient, store: Store) -> None:
-    store.do(lambda db: sources.create(db, "other", "another"))
+    store.write_sync(lambda db: sources.create(db, "other", "another"))
     assert (await post(forge, secret="another")).is_success
     assert kept(store)[0]["source_id"] == 2
     assert (await post(forge, {"n": 1})).is_success, "each source has its own ids"
@@ -181,7 +181,7 @@ async def test_the_source_that_signed_is_found(forge: httpx.AsyncClient, store: 
 
 async def test_a_changed_secret_counts_at_once(forge: httpx.AsyncClient, store: Store) -> None:
     assert (await post(forge)).is_success
-    store.do(lambda db: sources.set_secret(db, 1, "new"))
+    store.write_sync(lambda db: sources.set_secret(db, 1, "new"))
     assert_error(await post(forge), 401)
     assert (await post(forge, secret="new")).is_success
 
@@ -243,7 +243,7 @@ async def test_a_source_of_one_owner_posts_for_its_owner_only(
         repositories.create(db, other["id"], "thing")
         return sources.create(db, "own", "s3cret", owner_id=other["id"])
 
-    store.do(restricted)
+    store.write_sync(restricted)
     answer = await post(client, {"repository": {"full_name": "other/thing"}})
     assert answer.status_code == 202
     answer = await post(client, X_GitHub_Delivery="d-2")
@@ -254,7 +254,7 @@ async def test_a_source_of_one_owner_posts_for_its_owner_only(
 async def test_a_source_of_one_owner_learns_nothing_of_others(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    store.do(lambda db: sources.create(db, "own", "s3cret", owner_id=seed.reader["id"]))
+    store.write_sync(lambda db: sources.create(db, "own", "s3cret", owner_id=seed.reader["id"]))
     # A public repository, a private one, an unknown one, an unknown owner, and invalid names.
     for name in ("octo/hello", "Octo/Vault", "octo/nothing", "nobody/Hello", "octo/a\0", "\0/a"):
         for event in ("issues", "ping"):
@@ -295,7 +295,7 @@ def described(forge: httpx.AsyncClient, store: Store) -> None:
     """The state has octo/hello with the platform's id."""
     event = {"id": 1, "name": "push", "action": None, "repo_id": 0, "source_id": 1}
     event["received_at"] = store.clock.now()
-    store.do(projection_table.project, event, {"repository": REPORTED})
+    store.write_sync(projection_table.project, event, {"repository": REPORTED})
 
 
 @pytest.mark.usefixtures("described")
@@ -343,7 +343,7 @@ async def test_a_former_name_reaches_the_hooks_of_its_repository_only(
     forge: httpx.AsyncClient, store: Store, seed: Any, known: dict[str, int], deliveries: int
 ) -> None:
     await hook_for(forge, "issues")
-    store.do(repositories.rename, seed.hello, "bonjour")
+    store.write_sync(repositories.rename, seed.hello, "bonjour")
     answer = await post(forge, {"repository": {"full_name": "octo/HELLO", **known}})
     assert answer.json()["deliveries"] == deliveries
     assert kept(store)[0]["repo_id"] == deliveries
@@ -353,8 +353,8 @@ async def test_a_former_name_reaches_the_hooks_of_its_repository_only(
 async def test_a_present_name_comes_before_id_and_former_name(
     forge: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.do(repositories.rename, seed.hello, "bonjour")
-    other = store.do(repositories.create, seed.octo["id"], "hello")
+    store.write_sync(repositories.rename, seed.hello, "bonjour")
+    other = store.write_sync(repositories.create, seed.octo["id"], "hello")
     asked = statements(monkeypatch)
     assert (await post(forge, {"repository": REPORTED})).is_success
     assert not [sql for sql in asked if "repository_name" in sql]

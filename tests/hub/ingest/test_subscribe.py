@@ -100,14 +100,14 @@ async def test_a_former_name_leads_to_the_repository(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await subscribe(client)
-    store.do(repositories.rename, seed.hello, "bonjour")
+    store.write_sync(repositories.rename, seed.hello, "bonjour")
     await subscribe(client, topic="/octo/hello/events/issues")
     (hook,) = (await client.get("/repos/octo/bonjour/hooks")).json()
     assert hook["events"] == ["push", "issues"]
 
 
 def secret_of(store: Store, hook: dict[str, Any]) -> str | None:
-    return store.look(lambda db: hooks.secret_of(db, hooks.by_id(db, hook["id"]) or {}))
+    return store.read_sync(lambda db: hooks.secret_of(db, hooks.by_id(db, hook["id"]) or {}))
 
 
 async def test_subscribing_again_changes_the_hook_in_place(
@@ -173,7 +173,7 @@ async def test_subscribing_again_revives_a_disabled_hook(
 ) -> None:
     await subscribe(client)
     (hook,) = await shown(client)
-    store.do(hooks.disable, hook["id"], "410")
+    store.write_sync(hooks.disable, hook["id"], "410")
     await subscribe(client)
     (hook,) = await shown(client)
     assert (hook["active"], hook["disabled_reason"]) == (True, None)
@@ -273,7 +273,9 @@ async def test_subscriptions_need_an_administrator_s_token(
         data = form(topic=f"/octo/{repository}/events/push")
         return await client.post("/hub", data=data, headers={"Authorization": header})
 
-    weak, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["read:repo_hook"]))
+    weak, _ = store.write_sync(
+        lambda db: tokens.create(db, seed.octo["id"], scopes=["read:repo_hook"])
+    )
     assert_error(await status("token x", "hello"), 401, "Bad credentials")
     assert_error(await status("", "hello"), 401, "Bad credentials")
     reader = f"token {seed.reader_token}"
@@ -281,7 +283,7 @@ async def test_subscriptions_need_an_administrator_s_token(
     answer = await status(f"token {weak}", "hello")
     assert_error(answer, 403)
     assert answer.headers["X-Accepted-OAuth-Scopes"] == "write:repo_hook, repo"
-    fine, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], kind="fine_grained"))
+    fine, _ = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], kind="fine_grained"))
     answer = await status(f"token {fine}", "hello")
     assert_error(answer, 403, "Resource not accessible by personal access token")
     assert answer.headers["X-Accepted-Service-Permissions"] == "webhooks=write"
@@ -294,9 +296,11 @@ async def test_a_hidden_repository_is_answered_like_a_missing_one(
     client: httpx.AsyncClient, store: Store, seed: Any, mode: str
 ) -> None:
     await subscribe(client, topic="/octo/vault/events/push")
-    public, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["public_repo"]))
+    public, _ = store.write_sync(
+        lambda db: tokens.create(db, seed.octo["id"], scopes=["public_repo"])
+    )
     only = {"target_id": seed.octo["id"], "repositories": [seed.hello["id"]]}
-    elsewhere, _ = store.do(
+    elsewhere, _ = store.write_sync(
         lambda db: tokens.create(
             db, seed.octo["id"], kind="fine_grained", permissions={"webhooks": "write"}, **only
         )

@@ -17,7 +17,7 @@ TRACE = {"traceparent": PARENT, "tracestate": "shop=1"}
 
 def stored(store: Store, guid: str) -> Row:
     (event_id,) = [row["id"] for row in kept(store) if row["guid"] == guid]
-    row = store.look(lambda db: events.get(db, event_id))
+    row = store.read_sync(lambda db: events.get(db, event_id))
     assert row is not None
     return row
 
@@ -34,7 +34,7 @@ async def test_an_event_with_a_token_keeps_its_trace(
 
 
 async def test_a_signed_event_keeps_its_trace(client: httpx.AsyncClient, store: Store) -> None:
-    store.do(lambda db: sources.create(db, "forge", "s3cret"))
+    store.write_sync(lambda db: sources.create(db, "forge", "s3cret"))
     del client.headers["Authorization"]
     body = orjson.dumps({"repository": {"full_name": "octo/hello"}})
     signed = {"X-Hub-Signature-256": signature("s3cret", body), "X-GitHub-Event": "push"}

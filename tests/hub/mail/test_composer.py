@@ -85,7 +85,7 @@ def test_a_text_that_looks_encoded_adds_no_header(
         assert found is not None
         return found.as_bytes(policy=SMTP)
 
-    parsed = message_from_bytes(store.do(compose), policy=default)
+    parsed = message_from_bytes(store.write_sync(compose), policy=default)
     assert parsed["Bcc"] is None
     assert parsed["Subject"].startswith(f"[tocsin] The key {key.replace('=?', '= ?')} is blocked")
     assert parsed.get_content().startswith("The key ")

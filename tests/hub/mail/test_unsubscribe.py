@@ -39,7 +39,7 @@ class Post:
 
     def __init__(self, store: Store, seed: Any, settings: HubSettings) -> None:
         self.store, self.seed, self.settings = store, seed, settings
-        self.one, self.two, self.mail = store.do(self._furnish)
+        self.one, self.two, self.mail = store.write_sync(self._furnish)
 
     def _furnish(self, db: Connection) -> tuple[int, int, EmailMessage]:
         emails.add(db, self.seed.octo["id"], ["octo@people.example"], verified=True)
@@ -57,7 +57,7 @@ class Post:
 
     def reached(self) -> list[bool]:
         """Whether octo gets mail about each hook."""
-        found = [self.store.look(receivers.of_hook, number) for number in (self.one, self.two)]
+        found = [self.store.read_sync(receivers.of_hook, number) for number in (self.one, self.two)]
         return [bool(rows) for rows in found]
 
     @property
@@ -129,7 +129,7 @@ async def test_hooks_that_an_account_no_longer_administers_have_no_name(
     ):
         assert f"<li>hook {post.one}</li>" in answer.text
         assert not any(name in answer.text for name in ("secret", "takeover"))
-    rows = post.store.look(subscriptions.list_left, post.seed.octo["id"])
+    rows = post.store.read_sync(subscriptions.list_left, post.seed.octo["id"])
     assert [row["name"] for row in rows] == [f"hook {post.one}", f"hook {post.two}"]
 
 
@@ -193,18 +193,18 @@ async def test_no_mail_about_hooks_that_were_left_meanwhile(
         notices.add(db, alerts.get_many(db, alerts.open_all(db, db_alerts)), 0)
         return []
 
-    store.do(fail_again)
+    store.write_sync(fail_again)
     await stranger(client).post(post.links[0], data=ONE_CLICK)
-    store.do(notices.make_mails, notices.MailLimits(9, 9))
-    assert len(store.look(outbox.list_recent, 9)) == 1
-    assert store.look(notices.next_due) is None
+    store.write_sync(notices.make_mails, notices.MailLimits(9, 9))
+    assert len(store.read_sync(outbox.list_recent, 9)) == 1
+    assert store.read_sync(notices.next_due) is None
 
 
 async def test_the_link_of_a_deleted_hook_is_explained(
     post: Post, client: httpx.AsyncClient, store: Store
 ) -> None:
-    hook = required(store.look(hooks.by_id, post.one))
-    store.do(hook_removal.delete, hook)
+    hook = required(store.read_sync(hooks.by_id, post.one))
+    store.write_sync(hook_removal.delete, hook)
     answer = await stranger(client).get(post.links[0])
     assert "These hooks are gone" in answer.text
     assert (await client.post(post.links[0], data=ONE_CLICK)).status_code == 200

@@ -23,7 +23,7 @@ CONFIG = {"url": "https://receiver.example/in?key=hidden", "secret": "s3cret"}
 
 
 def entries(store: Store) -> list[Row]:
-    return store.look(audit_search.page, limit=100)[::-1]
+    return store.read_sync(audit_search.page, limit=100)[::-1]
 
 
 def plain(row: Row) -> tuple[str, str, str, dict[str, Any]]:
@@ -60,7 +60,7 @@ async def test_a_hooks_life(client: httpx.AsyncClient, store: Store, seed: Any) 
     last = rows[-1]
     assert (last["actor"], last["via"]) == ("octo", "token")
     assert last["account_id"] == seed.octo["id"]
-    row = store.look(tokens.find, seed.token)
+    row = store.read_sync(tokens.find, seed.token)
     assert row is not None
     assert last["token_id"] == row["id"]
     assert last["request_id"] == ended.headers["X-Service-Request-Id"]
@@ -107,7 +107,7 @@ async def test_subscriptions(client: httpx.AsyncClient, store: Store, seed: Any)
 
 
 async def test_events_are_not_in_it(client: httpx.AsyncClient, store: Store) -> None:
-    store.do(sources.create, "forge", "hush")
+    store.write_sync(sources.create, "forge", "hush")
     answer = await client.post(
         f"{BASE.removesuffix('/api/v3')}/octo/hello/events/push", json={"ref": "main"}
     )

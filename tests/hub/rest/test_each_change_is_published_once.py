@@ -42,7 +42,7 @@ BESIDE = {"event", "delivery", "audit", "audit_chain", "lease", "job", "minute"}
 def world(store: Store) -> World:
     """The world of all operations with more rows in it, and hooks that get every event."""
     made = make(store)
-    store.do(_more, made)
+    store.write_sync(_more, made)
     return made
 
 
@@ -80,7 +80,7 @@ def _headers(step: Step, world: World) -> Headers:
     if step.by == "mill":
         return bearer(_token_of_the_app(world))
     if step.by:
-        account = world.store.look(accounts.by_login, step.by)
+        account = world.store.read_sync(accounts.by_login, step.by)
         return world.token(account, scopes=["repo"])
     return first(BY_ID[step.operation], world)
 
@@ -88,7 +88,9 @@ def _headers(step: Step, world: World) -> Headers:
 def _token_of_the_app(world: World) -> str:
     given = {"permissions": {"checks": "write"}, "app_id": world.mill["id"]}
     octo = world.octo.account["id"]
-    value, _ = world.store.do(lambda db: tokens.create(db, octo, kind="installation", **given))
+    value, _ = world.store.write_sync(
+        lambda db: tokens.create(db, octo, kind="installation", **given)
+    )
     return value
 
 
@@ -119,15 +121,15 @@ def _reported(db: Connection, after: int) -> tuple[str, ...]:
 
 
 async def test_each_change_is_published_once(hub: httpx.AsyncClient, world: World) -> None:
-    before = world.store.look(_newest)
+    before = world.store.read_sync(_newest)
     for step in STEPS:
-        was, last = _state(world), world.store.look(_newest)
+        was, last = _state(world), world.store.read_sync(_newest)
         answer = await _done(hub, world, step)
         assert answer.is_success, f"{step}: {answer.text}"
-        assert world.store.look(_reported, last) == step.reported, step
+        assert world.store.read_sync(_reported, last) == step.reported, step
         # Conversely, a request that publishes no event has changed nothing.
         assert step.reported or step.operation in SILENT or _state(world) == was, step
-    world.store.look(_delivered_once, before)
+    world.store.read_sync(_delivered_once, before)
 
 
 def _state(world: World) -> Any:
@@ -243,12 +245,12 @@ async def test_a_change_by_two_hubs_is_published_once(
     async with open_client(open_furnished(url, tmp_path, clock), settings) as other:
         for step in STEPS:
             hubs = [hub, other] if step.operation in BY_TWO_HUBS else [hub]
-            together[0], last = Barrier(len(hubs)), world.store.look(_newest)
+            together[0], last = Barrier(len(hubs)), world.store.read_sync(_newest)
             # The second hub gets the path of a client that followed a renamed repository.
             requests = (_done(one, world, step, by_id=one is other) for one in hubs)
             answers = await asyncio.gather(*requests)
             assert all(answer.is_success for answer in answers), step
-            reported = world.store.look(_reported, last)
+            reported = world.store.read_sync(_reported, last)
             assert sorted(reported) == sorted(step.reported), step
 
 
@@ -260,14 +262,14 @@ async def test_a_failed_operation_publishes_nothing(
     def refuse(*_: Any) -> None:
         raise Invalid("too many check runs")
 
-    last = world.store.look(_newest)
+    last = world.store.read_sync(_newest)
     headers = bearer(_token_of_the_app(world))
     sent: dict[str, Any] = {"headers": headers, "json": {"name": "ring", "head_sha": "3" * 40}}
     with monkeypatch.context() as patched:
         patched.setattr(check_runs, "create", refuse)
         answer = await hub.post("/repos/octo/hello/check-runs", **sent)
     assert answer.status_code == 422
-    assert world.store.look(_reported, last) == ()
+    assert world.store.read_sync(_reported, last) == ()
     answer = await hub.post("/repos/octo/hello/check-runs", **sent)
     assert answer.status_code == 201
-    assert world.store.look(_reported, last) == ("check_suite.requested", "check_run.created")
+    assert world.store.read_sync(_reported, last) == ("check_suite.requested", "check_run.created")

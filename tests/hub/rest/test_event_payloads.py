@@ -60,15 +60,15 @@ def _subscribe(db: Connection, repo_id: int, events: list[str]) -> Row:
 async def test_own_events_go_to_hooks_that_name_them(
     client: httpx.AsyncClient, store: Store, seed
 ) -> None:
-    everything = store.do(_subscribe, seed.hello["id"], [WILDCARD])
-    by_name = store.do(_subscribe, seed.hello["id"], ["repository_subscription"])
+    everything = store.write_sync(_subscribe, seed.hello["id"], [WILDCARD])
+    by_name = store.write_sync(_subscribe, seed.hello["id"], ["repository_subscription"])
     answer = await client.put("/repos/octo/hello/subscription", json={"ignored": True})
     assert answer.status_code == 200
-    (row,) = store.look(event_queries.newest, limit=1)
+    (row,) = store.read_sync(event_queries.newest, limit=1)
     assert (row["name"], row["action"]) == ("repository_subscription", "updated")
-    sent = store.look(delivery_queries.page, limit=9)
+    sent = store.read_sync(delivery_queries.page, limit=9)
     assert {each["hook_id"] for each in sent if each["event_id"] == row["id"]} == {by_name["id"]}
     assert everything["id"] != by_name["id"]
-    kept = store.look(events.get, row["id"])
+    kept = store.read_sync(events.get, row["id"])
     assert kept is not None
     hold_event("repository_subscription", json.loads(kept["body"]))

@@ -434,7 +434,7 @@ async def test_a_missing_role_is_refused(ask: Asked, world: World, operation: Op
     at = private(operation, world)
     kind = operation.access.kinds[0]
     for role in repositories.ROLES:
-        account = world.store.do(helper, world.vault.repo["id"], role)
+        account = world.store.write_sync(helper, world.vault.repo["id"], role)
         what = {"scopes": ["repo"]} if kind in CLASSIC else enough(operation, kind)
         headers = world.token(account, kind=kind, **what)
         if repositories.at_least(role, needed):
@@ -461,7 +461,7 @@ async def test_a_missing_membership_is_refused(
     assert isinstance(access, OnOrg)
     at = path(operation, world)
     absent = path(operation, world, org="nobody")
-    member, elsewhere = world.store.do(pusher), world.umbra.account["id"]
+    member, elsewhere = world.store.write_sync(pusher), world.umbra.account["id"]
     for kind in access.kinds:
         what = enough(operation, kind)
         stranger = world.token(world.reader.account, kind=kind, **what)
@@ -492,9 +492,9 @@ async def test_a_missing_role_in_an_enterprise_is_refused(
     absent = path(operation, world, enterprise="nothing")
     for kind in access.kinds:
         what = enough(operation, kind)
-        outsider = world.token(world.store.do(somebody, "stranger"), kind=kind, **what)
+        outsider = world.token(world.store.write_sync(somebody, "stranger"), kind=kind, **what)
         same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
-        member = world.token(world.store.do(somebody, "plain", "acme"), kind=kind, **what)
+        member = world.token(world.store.write_sync(somebody, "plain", "acme"), kind=kind, **what)
         if access.enterprise_role == "member" or (access.permitted and kind == "fine_grained"):
             await ask.passes(at, member)
         else:
@@ -545,7 +545,7 @@ async def test_every_operation_accepts_its_declared_tokens(
             scopes = operation.access.accepted
             assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(scopes)
     done = operation.audited and operation.body is None
-    logged = [row["action"] for row in world.store.look(audit_search.page, limit=10)]
+    logged = [row["action"] for row in world.store.read_sync(audit_search.page, limit=10)]
     assert logged == ([operation.id] if done else []), "each change is in the audit log"
 
 
@@ -913,4 +913,4 @@ def test_a_change_is_noticed(world: World) -> None:
     with world.unchanged():
         world.state()
     with pytest.raises(AssertionError), world.unchanged():
-        world.store.do(somebody, "noticed")
+        world.store.write_sync(somebody, "noticed")

@@ -76,7 +76,7 @@ async def cost(
     source, made = untouched
     store = open_copy(source, directory)
     world, fill = made.moved(store), FILL[operation.id]
-    store.do(fill.add, world, many)
+    store.write_sync(fill.add, world, many)
     wanted = f"{fill.path or path(operation, world)}?per_page=10"
     headers = first(operation, world)
     async with open_client(store, SETTINGS) as asker:

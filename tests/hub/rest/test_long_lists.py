@@ -76,7 +76,7 @@ async def test_pages_are_the_same(
             found.append((answer.json(), answer.headers.get("link")))
         return found
 
-    store.do(add)
+    store.write_sync(add)
     sorted_pages = await pages()
     monkeypatch.setattr(paging, "SORTED", SHORT)
     assert await pages() == sorted_pages

@@ -84,10 +84,10 @@ async def test_a_page_of_many_takes_as_many_statements_as_one_of_few(
 
     few, before = await ask()
     if few < fill.fewest:
-        store.do(fill.add, world, fill.fewest - few)
+        store.write_sync(fill.add, world, fill.fewest - few)
         few, before = await ask()
     assert few >= fill.fewest, "there are enough rows"
-    store.do(fill.add, world, MANY if fill.most is None else min(fill.most - 1, MANY))
+    store.write_sync(fill.add, world, MANY if fill.most is None else min(fill.most - 1, MANY))
     many, after = await ask()
     if fill.most is None or fill.most > 1:
         assert many >= min(MANY, operation.per_page[1], fill.most or MANY), "the list is filled"

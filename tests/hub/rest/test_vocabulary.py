@@ -116,7 +116,7 @@ def test_a_document_s_names_and_not_its_sentences() -> None:
 async def test_permissions_have_the_names_of_the_vocabulary(
     mapped: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], kind="fine_grained"))
+    value, _ = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], kind="fine_grained"))
     answer = await mapped.get(HOOKS, headers={"Authorization": f"token {value}"})
     assert answer.headers["X-Accepted-GitHub-Permissions"] == "webhooks=read"
 
@@ -125,7 +125,7 @@ async def test_the_expiry_of_a_token_has_the_name_of_the_vocabulary(
     mapped: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     ends = parse("2026-12-24T10:00:00Z")
-    value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], expires_at=ends))
+    value, _ = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], expires_at=ends))
     answer = await mapped.get(HOOKS, headers={"Authorization": f"token {value}"})
     name = "GitHub-Authentication-Token-Expiration"
     assert answer.headers[name] == "2026-12-24 10:00:00 UTC"
@@ -133,7 +133,7 @@ async def test_the_expiry_of_a_token_has_the_name_of_the_vocabulary(
 
 
 async def test_scopes_are_mapped(mapped: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    store.do(accounts.set_password, seed.octo["id"], accounts.hash_password("open sesame"))
+    store.write_sync(accounts.set_password, seed.octo["id"], accounts.hash_password("open sesame"))
     for given in ("codespace", "devenv"):
         body = {"scopes": [given, "manage_billing:copilot"], "note": f"devenv {given}"}
         answer = await mapped.post("/authorizations", json=body, auth=("octo", "open sesame"))
@@ -143,7 +143,7 @@ async def test_scopes_are_mapped(mapped: httpx.AsyncClient, store: Store, seed: 
     header = {"Authorization": f"token {made['token']}"}
     answer = await mapped.get("/versions", headers=header)
     assert answer.headers["X-OAuth-Scopes"] == "codespace, manage_billing:copilot"
-    kept = {row["note"]: row["scopes"] for row in store.look(tokens.list_all)}
+    kept = {row["note"]: row["scopes"] for row in store.read_sync(tokens.list_all)}
     assert kept["devenv devenv"] == ["devenv", "manage_billing:assistant"]
 
 
@@ -228,7 +228,7 @@ def test_events_are_mapped(store: Store, seed: Any) -> None:
         body: bytes = (events.get(db, receipt.event_id) or {})["body"]
         return body
 
-    issue = orjson.loads(store.do(emit))["issue"]
+    issue = orjson.loads(store.write_sync(emit))["issue"]
     assert issue == {"performed_via_github_app": None, "urls": [f"{BASE}/user/codespaces/x"]}
 
 

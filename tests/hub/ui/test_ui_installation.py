@@ -39,7 +39,9 @@ async def test_limits_are_shown_with_their_remaining_time(
         said = text_of(await browser.page("/ui/limits"))
         assert "No limit is in force" in said
         assert "interaction-limits" in said
-    store.do(interaction_limits.limit_repository, seed.hello, "contributors_only", now + 4 * DAY)
+    store.write_sync(
+        interaction_limits.limit_repository, seed.hello, "contributors_only", now + 4 * DAY
+    )
     clock.advance(86_400)
     async with open_dashboard(store, seed.token) as browser:
         html = await browser.page("/ui/limits")
@@ -53,12 +55,12 @@ async def test_limits_are_found_by_a_part_of_a_name_and_a_period(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
     ends = clock.now() + 4 * DAY
-    store.do(interaction_limits.limit_repository, seed.hello, "existing_users", ends)
+    store.write_sync(interaction_limits.limit_repository, seed.hello, "existing_users", ends)
     clock.advance(seconds=7200)
-    acme = store.do(accounts.create, "acme")
-    store.do(interaction_limits.limit_account, acme["id"], "existing_users", ends + DAY)
+    acme = store.write_sync(accounts.create, "acme")
+    store.write_sync(interaction_limits.limit_account, acme["id"], "existing_users", ends + DAY)
     one, other = "octo/hello", "all of acme"
-    async with open_dashboard(store, store.do(operator), ui_idle=10**6) as browser:
+    async with open_dashboard(store, store.write_sync(operator), ui_idle=10**6) as browser:
         for query, there in {
             "": (True, True),
             "name=HELL": (True, False),
@@ -74,19 +76,19 @@ async def test_limits_are_found_by_a_part_of_a_name_and_a_period(
 
 async def test_limits_of_others_are_not_shown(store: Store, seed: Any, clock: MovableClock) -> None:
     ends = clock.now() + DAY
-    store.do(interaction_limits.limit_account, seed.octo["id"], "existing_users", ends)
+    store.write_sync(interaction_limits.limit_account, seed.octo["id"], "existing_users", ends)
     async with open_dashboard(store, seed.reader_token, last=False) as browser:
         assert "Nothing that you may see" in text_of(await browser.page("/ui/limits"))
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         assert "all of octo user" in text_of(await browser.page("/ui/limits"))
 
 
 async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClock) -> None:
     now = clock.now()
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         assert "No worker has run yet" in text_of(await browser.page("/ui/jobs"))
-        store.do(jobs.save_schedules, [JobSchedule("prune", "*/10 * * * *", now + HOUR)])
-        store.do(jobs.save_schedules, [JobSchedule("expire", "when needed", None)])
+        store.write_sync(jobs.save_schedules, [JobSchedule("prune", "*/10 * * * *", now + HOUR)])
+        store.write_sync(jobs.save_schedules, [JobSchedule("expire", "when needed", None)])
         said = text_of(await browser.page("/ui/jobs"))
         assert (
             "prune Deletes data whose retention has ended. */10 * * * * – – not yet run in 1 h"
@@ -95,9 +97,9 @@ async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClo
         answer = await browser.post("/ui/jobs/prune/run", on="/ui/jobs")
         assert answer.status_code == 303
         assert "as soon as a worker is free" in text_of(await browser.page("/ui/jobs"))
-        taken = store.do(jobs.claim, "prune", "a worker")
+        taken = store.write_sync(jobs.claim, "prune", "a worker")
         assert "running" in text_of(await browser.page("/ui/jobs"))
-        store.do(jobs.fail, taken, "the disk is <full>")
+        store.write_sync(jobs.fail, taken, "the disk is <full>")
         html = await browser.page("/ui/jobs")
         assert "the disk is &lt;full&gt;" in html
         # It is tried again after a rest, and can be run before that.
@@ -105,7 +107,7 @@ async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClo
         assert '<button aria-label="Run now: prune">' in html
         answer = await browser.post("/ui/jobs/nothing/run", on="/ui/jobs")
         assert answer.status_code == 404
-        assert store.look(audit_search.page, limit=1)[0]["action"] == "ui/run-job"
+        assert store.read_sync(audit_search.page, limit=1)[0]["action"] == "ui/run-job"
 
 
 def changed(store: Store, many: int, actor: str = "octo") -> None:
@@ -124,7 +126,7 @@ async def test_the_audit_log_is_filtered_by_action_actor_and_time(
     changed(store, 60)
     clock.advance(3600)
     changed(store, 1, "reader")
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         html = await browser.page("/ui/audit?what=repos/update")
         assert "before=12" in html
         assert "fields: name" in html
@@ -154,17 +156,17 @@ async def test_the_chain_is_checked_to_its_end(
     store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit_log, "PORTION", 4)
-    root = store.do(operator)
+    root = store.write_sync(operator)
     changed(store, 6)
     async with open_dashboard(store, root) as browser:
         html = await browser.page("/ui/audit/check")
         assert "Checking" in text_of(html)
         assert "/ui/audit/check/live" in html
-        chain, more = store.look(_whole)
+        chain, more = store.read_sync(_whole)
         assert (more, chain.problems, chain.count) == (False, [], chain.number)
         monkeypatch.setattr(audit_log, "PORTION", 2_000)
         assert "No entry has been altered" in text_of(await browser.page("/ui/audit/check"))
-        store.do(_forge)
+        store.write_sync(_forge)
         said = text_of(await browser.page("/ui/audit/check"))
         assert "The log has been altered" in said
         assert "entry 2 is not what was written" in said
@@ -172,9 +174,9 @@ async def test_the_chain_is_checked_to_its_end(
 
 @embedded("PostgreSQL stores no text that is not UTF-8")
 async def test_a_text_that_is_not_utf8_is_a_finding(store: Store, seed: Any) -> None:
-    root = store.do(operator)
+    root = store.write_sync(operator)
     changed(store, 3)
-    store.do(forge, "UPDATE audit SET actor = CAST(x'ff' AS TEXT) WHERE id = 2")
+    store.write_sync(forge, "UPDATE audit SET actor = CAST(x'ff' AS TEXT) WHERE id = 2")
     async with open_dashboard(store, root) as browser:
         said = text_of(await browser.page("/ui/audit/check"))
     assert "The log has been altered: 1 problem" in said

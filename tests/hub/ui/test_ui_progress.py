@@ -28,9 +28,9 @@ def made(db: Any, enterprise_id: int, day: int) -> int:
 
 @pytest.mark.parametrize("policy", ["enabled", "disabled"])
 async def test_reports_in_progress_are_listed(store: Store, seed: Any, policy: str) -> None:
-    world = store.do(using, policy=policy)
-    store.do(made, world.enterprise["id"], 20_700)
-    async with open_dashboard(store, store.do(operator)) as browser:
+    world = store.write_sync(using, policy=policy)
+    store.write_sync(made, world.enterprise["id"], 20_700)
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         html = await browser.page("/ui/reports")
         said = text_of(html)
         assert "users-1-day globe 2026-09-04 current" in said
@@ -42,24 +42,24 @@ async def test_reports_in_progress_are_listed(store: Store, seed: Any, policy: s
 
 
 async def test_the_file_of_a_report_can_be_had_by_its_link(store: Store, seed: Any) -> None:
-    world = store.do(using)
-    number = store.do(made, world.enterprise["id"], 20_700)
-    rows = store.look(report_queries.page, [world.enterprise["id"]], limit=9)
+    world = store.write_sync(using)
+    number = store.write_sync(made, world.enterprise["id"], 20_700)
+    rows = store.read_sync(report_queries.page, [world.enterprise["id"]], limit=9)
     assert [row["parts"] for row in rows] in ([0, 1], [1, 0])
-    assert store.look(report_queries.page, [world.enterprise["id"]], limit=9, before=1) == []
-    assert store.look(report_queries.page, [], limit=9) == []
-    async with open_dashboard(store, store.do(operator)) as browser:
+    assert store.read_sync(report_queries.page, [world.enterprise["id"]], limit=9, before=1) == []
+    assert store.read_sync(report_queries.page, [], limit=9) == []
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         assert f"/reports/{number}?expires=" in await browser.page("/ui/reports")
 
 
 async def test_reports_are_shown_to_managers_of_an_enterprise(store: Store, seed: Any) -> None:
-    world = store.do(using)
-    store.do(made, world.enterprise["id"], 20_700)
-    manager = store.do(accounts.create, "manager")
-    store.do(enterprises.join, world.enterprise["id"], manager["id"], "billing_manager")
-    store.do(enterprises.join, world.enterprise["id"], seed.octo["id"], "member")
-    value, _ = store.do(tokens.create, manager["id"], scopes=["read:enterprise"])
-    member, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:enterprise"])
+    world = store.write_sync(using)
+    store.write_sync(made, world.enterprise["id"], 20_700)
+    manager = store.write_sync(accounts.create, "manager")
+    store.write_sync(enterprises.join, world.enterprise["id"], manager["id"], "billing_manager")
+    store.write_sync(enterprises.join, world.enterprise["id"], seed.octo["id"], "member")
+    value, _ = store.write_sync(tokens.create, manager["id"], scopes=["read:enterprise"])
+    member, _ = store.write_sync(tokens.create, seed.octo["id"], scopes=["read:enterprise"])
     async with open_dashboard(store, value, last=False) as browser:
         assert "users-1-day" in text_of(await browser.page("/ui/reports"))
     async with open_dashboard(store, member, last=False) as browser:
@@ -74,18 +74,22 @@ async def test_reports_are_shown_to_managers_of_an_enterprise(store: Store, seed
 
 async def test_imports_with_their_progress(store: Store, seed: Any, clock: MovableClock) -> None:
     url = "https://somebody:hush@git.example/thing.git"
-    store.do(imports.start, seed.hello["id"], seed.octo["id"], url, vcs="git", password="hush too")
+    store.write_sync(
+        imports.start, seed.hello["id"], seed.octo["id"], url, vcs="git", password="hush too"
+    )
     async with open_dashboard(store, seed.token, imports=True) as browser:
         html = await browser.page("/ui/imports")
         said = text_of(html)
         assert "octo/hello https://git.example/thing.git git Importing" in said
         assert "hush" not in html
-        row = store.do(import_rounds.claim, [])
-        store.do(import_rounds.report_progress, row, {"import_percent": 40, "commit_count": 1234})
+        row = store.write_sync(import_rounds.claim, [])
+        store.write_sync(
+            import_rounds.report_progress, row, {"import_percent": 40, "commit_count": 1234}
+        )
         said = text_of(await browser.page("/ui/imports"))
         assert "40 %" in said
         assert "1 234" in said
-        store.do(import_rounds.stop, row, "error", "It <broke>", "importing")
+        store.write_sync(import_rounds.stop, row, "error", "It <broke>", "importing")
         html = await browser.page("/ui/imports")
         assert "It &lt;broke&gt;" in html
         assert "Failed" in text_of(html)
@@ -93,22 +97,22 @@ async def test_imports_with_their_progress(store: Store, seed: Any, clock: Movab
 
 async def test_imports_of_others_are_not_shown(store: Store, seed: Any) -> None:
     url = "https://git.example/thing.git"
-    store.do(imports.start, seed.hello["id"], seed.octo["id"], url)
-    looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
+    store.write_sync(imports.start, seed.hello["id"], seed.octo["id"], url)
+    looks, _ = store.write_sync(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
     async with open_dashboard(store, seed.reader_token, last=False, imports=True) as browser:
         assert "Nothing that you may see" in text_of(await browser.page("/ui/imports"))
     async with open_dashboard(store, looks, last=False, imports=True) as browser:
         assert (await browser.get("/ui/imports")).status_code == 403
-    async with open_dashboard(store, store.do(operator), imports=True) as browser:
+    async with open_dashboard(store, store.write_sync(operator), imports=True) as browser:
         assert "octo/hello" in text_of(await browser.page("/ui/imports"))
     assert "password" not in import_queries.COLUMNS
 
 
 async def test_imports_are_answered_and_cancelled(store: Store, seed: Any) -> None:
     url = "https://git.example/thing.git"
-    store.do(imports.start, seed.hello["id"], seed.octo["id"], url)
-    row = store.do(import_rounds.claim, [])
-    store.do(import_rounds.stop, row, "auth_failed", "Not signed in", "importing")
+    store.write_sync(imports.start, seed.hello["id"], seed.octo["id"], url)
+    row = store.write_sync(import_rounds.claim, [])
+    store.write_sync(import_rounds.stop, row, "auth_failed", "Not signed in", "importing")
     at = f"/ui/imports/{seed.hello['id']}"
     async with open_dashboard(store, seed.token, last=False, imports=True) as browser:
         assert at in await browser.page("/ui/imports?state=needs+attention&host=git.example")
@@ -117,12 +121,12 @@ async def test_imports_are_answered_and_cancelled(store: Store, seed: Any) -> No
         answers = {"vcs_username": "ada", "vcs_password": "secret", "vcs": ""}
         answer = await browser.post(f"{at}/restart", answers, on=at)
         assert answer.headers["location"] == at
-        again = store.look(imports.needed, seed.hello["id"])
+        again = store.read_sync(imports.needed, seed.hello["id"])
         assert (again["status"], again["username"]) == ("detecting", "ada")
-        assert store.look(imports.password_of, again) == "secret"
+        assert store.read_sync(imports.password_of, again) == "secret"
         wrong = await browser.post(f"{at}/restart", {"vcs_username": "a\x01b"}, on=at)
         assert wrong.status_code == 422
-        looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
+        looks, _ = store.write_sync(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
         browser.client.cookies.clear()
         await browser.sign_in(looks)
         assert (await browser.post(f"{at}/cancel", on="/ui")).status_code == 403
@@ -131,7 +135,7 @@ async def test_imports_are_answered_and_cancelled(store: Store, seed: Any) -> No
         answer = await browser.post(f"{at}/cancel", on=at)
         assert answer.headers["location"] == "/ui/imports"
         assert (await browser.get(at)).status_code == 404
-    audited = store.look(lambda db: db.tuples("SELECT details FROM audit"))
+    audited = store.read_sync(lambda db: db.tuples("SELECT details FROM audit"))
     assert "secret" not in str(audited)
     await store.close()
 

@@ -77,7 +77,7 @@ async def test_a_page_that_is_kept_is_of_its_own_hub_and_place(store: Store, see
 async def test_the_setting_decides_the_reference_s_readers(
     store: Store, seed: Any, setting: Any, nobody: int, user: int, root: int
 ) -> None:
-    given = {None: nobody, seed.token: user, store.do(operator): root}
+    given = {None: nobody, seed.token: user, store.write_sync(operator): root}
     for at, (token, wanted) in enumerate(given.items()):
         last = at == len(given) - 1
         async with open_dashboard(store, token, last=last, api_reference=setting) as browser:

@@ -37,7 +37,7 @@ async def seen(world: World, token: str) -> dict[str, str]:
 
 
 async def test_pages_name_the_missing_scope(world: World) -> None:
-    bare = world.store.do(lambda db: tokens.create(db, world.seed.octo["id"])[0])
+    bare = world.store.write_sync(lambda db: tokens.create(db, world.seed.octo["id"])[0])
     for path, said in (await seen(world, bare)).items():
         assert "Your token may not view hooks" in said, path
         assert "tocsin token add octo --scope read:repo_hook" in said, path

@@ -42,9 +42,9 @@ SCOPES: list[list[str]] = [[], ["read:org"], ["read:repo_hook"], ["public_repo",
 
 def token(world: World, *scopes: str, **given: Any) -> str:
     """Create a token of the site administrator. Return its value."""
-    root = world.store.look(accounts.by_login, "root")
+    root = world.store.read_sync(accounts.by_login, "root")
     assert root is not None
-    return world.store.do(tokens.create, root["id"], scopes=scopes, **given)[0]
+    return world.store.write_sync(tokens.create, root["id"], scopes=scopes, **given)[0]
 
 
 def paths(world: World) -> dict[str, list[object]]:
@@ -94,7 +94,7 @@ def filled(one: Action | SectionPage, found: dict[str, list[object]]) -> list[st
 def kept(world: World) -> list[Any]:
     """Return the rows that actions can change."""
     tables = ("hook", "hook_link", "delivery", "replaying", "job", "installation")
-    return [world.store.look(lambda db, t=one: db.all(f"SELECT * FROM {t}")) for one in tables]
+    return [world.store.read_sync(lambda db, t=one: db.all(f"SELECT * FROM {t}")) for one in tables]
 
 
 async def signed_in(browser: Browser, value: str) -> None:
@@ -115,7 +115,7 @@ async def test_actions_outside_of_a_token_s_scopes_are_refused(world: World) -> 
             everything = await browser.post("/ui/replay/start", {"since": "2026-01-01T00:00"})
             assert everything.status_code in (403, 404, 422), scopes
             assert kept(world) == before, scopes
-    reported = {row["action"] for row in world.store.look(audit_search.page, limit=100)}
+    reported = {row["action"] for row in world.store.read_sync(audit_search.page, limit=100)}
     assert reported == {"ui/sign-in"}
 
 
@@ -151,10 +151,10 @@ async def test_pages_and_actions_within_the_scopes_are_allowed(world: World) -> 
             await signed_in(browser, token(world, scope))
             assert (await browser.get(place)).status_code == looks
             assert "theirs/thing" in text_of(await browser.page("/ui/hooks"))
-            before = world.store.look(hooks.by_id, world.other["id"])
+            before = world.store.read_sync(hooks.by_id, world.other["id"])
             answer = await browser.post(f"{place}/secret", on=place)
             assert answer.status_code == changes
-            after = world.store.look(hooks.by_id, world.other["id"])
+            after = world.store.read_sync(hooks.by_id, world.other["id"])
             assert before is not None
             assert after is not None
             assert (before["secret"] != after["secret"]) == (changes == 200)
@@ -174,7 +174,7 @@ async def test_jobs_are_run_with_more_than_they_are_seen_with(world: World) -> N
 
 
 async def test_reports_are_an_enterprise_s(world: World) -> None:
-    world.store.do(enterprises.create, "globe")
+    world.store.write_sync(enterprises.create, "globe")
     async with open_dashboard(world.store, last=False) as browser:
         for scopes, status in ((["repo", "admin:org"], 403), (["read:enterprise"], 200)):
             await signed_in(browser, token(world, *scopes))

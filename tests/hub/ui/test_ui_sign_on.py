@@ -95,7 +95,7 @@ async def test_lists_leave_out_owners_that_refuse_the_token(store: Store, guarde
     for path, page in (await pages(store, guarded.token)).items():
         shown = text_of(page)
         assert not [one for one in HIDDEN if one in shown], path
-    store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
+    store.write_sync(sso.authorize, guarded.token_id, guarded.acme["id"])
     found = await pages(store, guarded.token)
     assert "acme/kit" in found["/topics"]
     assert "hush" in found["/catalogue/issues"]
@@ -113,8 +113,10 @@ async def test_lists_of_hooks_deliveries_and_events_name_no_repositories(
     store: Store, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(administrators, "MOST", 0)
-    made = store.do(hooks.create, SYSTEM, url="https://receiver.example/all", events=["push"])
-    store.do(outbox.emit, "ping", None, 0, {"zen": "Ring once."}, only_hook=made["id"])
+    made = store.write_sync(
+        hooks.create, SYSTEM, url="https://receiver.example/all", events=["push"]
+    )
+    store.write_sync(outbox.emit, "ping", None, 0, {"zen": "Ring once."}, only_hook=made["id"])
     attempted(store, made["id"])
     found = await pages(store, guarded.token)
     assert "octo/hello" not in found["/topics"]
@@ -128,8 +130,12 @@ async def test_a_named_repository_shows_no_deliveries_of_other_owners(
     store: Store, guarded: Guarded
 ) -> None:
     """The hook of the installation also gets the events of an owner that refuses the token."""
-    made = store.do(hooks.create, SYSTEM, url="https://receiver.example/all", events=["push"])
-    store.do(outbox.emit, "push", None, guarded.kit["id"], {"ref": "hush"}, only_hook=made["id"])
+    made = store.write_sync(
+        hooks.create, SYSTEM, url="https://receiver.example/all", events=["push"]
+    )
+    store.write_sync(
+        outbox.emit, "push", None, guarded.kit["id"], {"ref": "hush"}, only_hook=made["id"]
+    )
     attempted(store, made["id"])
     async with open_dashboard(store, guarded.token) as browser:
         for more in ("", "&repository=octo/hello", "&repository=octo", "&repository=acme/kit"):
@@ -147,8 +153,8 @@ async def test_the_administrators_token_sees_every_owner(store: Store, guarded: 
 async def test_events_of_a_deleted_repository_are_left_out_while_an_owner_is_hidden(
     store: Store, guarded: Guarded
 ) -> None:
-    event, attempt = store.look(kit_rows)
-    store.do(lambda db: repository_removal.remove(db, guarded.kit))
+    event, attempt = store.read_sync(kit_rows)
+    store.write_sync(lambda db: repository_removal.remove(db, guarded.kit))
     for path, page in (await pages(store, guarded.token)).items():
         assert not [one for one in HIDDEN if one in text_of(page)], path
     page = (await pages(store, guarded.token))["/events"]
@@ -156,9 +162,9 @@ async def test_events_of_a_deleted_repository_are_left_out_while_an_owner_is_hid
     async with open_dashboard(store, guarded.token, last=False) as browser:
         for path in (f"/ui/events/{event}", f"/ui/deliveries/{attempt}"):
             assert (await browser.get(path)).status_code == 404
-            store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
+            store.write_sync(sso.authorize, guarded.token_id, guarded.acme["id"])
             assert "hush" in await browser.page(path)
-            store.do(unauthorize, guarded.token_id)
+            store.write_sync(unauthorize, guarded.token_id)
 
 
 def kit_rows(db: Connection) -> tuple[int, int]:
@@ -177,11 +183,11 @@ async def test_a_hook_of_the_installation_shows_nothing_of_hidden_owners(
     store: Store, guarded: Guarded
 ) -> None:
     url = "https://receiver.example/all"
-    made = store.do(hooks.create, SYSTEM, url=url, events=["issues"])
-    event, _ = store.look(kit_rows)
-    store.do(deliveries.enqueue, event, made["id"], guarded.kit["id"], redelivery=False)
+    made = store.write_sync(hooks.create, SYSTEM, url=url, events=["issues"])
+    event, _ = store.read_sync(kit_rows)
+    store.write_sync(deliveries.enqueue, event, made["id"], guarded.kit["id"], redelivery=False)
     attempted(store, made["id"])
-    (attempt,) = store.look(
+    (attempt,) = store.read_sync(
         lambda db: db.tuples("SELECT id FROM attempt WHERE hook_id = :id", id=made["id"])
     )[0]
     at = f"/ui/hooks/{made['id']}"
@@ -191,7 +197,7 @@ async def test_a_hook_of_the_installation_shows_nothing_of_hidden_owners(
         assert "made up" in shown
         assert not [one for one in ("acme/kit", "hush") if one in shown]
         assert (await browser.get(f"/ui/deliveries/{attempt}")).status_code == 403
-        store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
+        store.write_sync(sso.authorize, guarded.token_id, guarded.acme["id"])
         assert f"/ui/deliveries/{attempt}" in await browser.page(at)
         for path in (f"{at}/send?event=issues", f"/ui/deliveries/{attempt}"):
             assert "hush" in text_of(await browser.page(path)), path
@@ -202,27 +208,27 @@ async def test_a_filter_is_not_tested_with_events_of_hidden_owners(
 ) -> None:
     options = {"filter": {"payload": {"title": "x"}}}
     url = "https://receiver.example/all"
-    made = store.do(hooks.create, SYSTEM, url=url, events=["issues"], options=options)
-    event, _ = store.look(kit_rows)
+    made = store.write_sync(hooks.create, SYSTEM, url=url, events=["issues"], options=options)
+    event, _ = store.read_sync(kit_rows)
     at, form = f"/ui/hooks/{made['id']}", {"event": str(event), "payload": ""}
     async with open_dashboard(store, guarded.token, last=False) as browser:
         refused = await browser.post(f"{at}/filter", form, on=at)
         assert refused.status_code == 403
         assert "hush" not in refused.text
-        store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
+        store.write_sync(sso.authorize, guarded.token_id, guarded.acme["id"])
         assert "hush" in (await browser.post(f"{at}/filter", form, on=at)).text
 
 
 async def test_keys_of_hidden_owners_are_not_shown(store: Store, guarded: Guarded) -> None:
     options = {"ordering": {"path": "/title"}}
     url = "https://receiver.example/all"
-    made = store.do(hooks.create, SYSTEM, url=url, events=["issues"], options=options)
-    event, _ = store.look(kit_rows)
-    store.do(deliveries.enqueue, event, made["id"], guarded.kit["id"], redelivery=False)
-    store.do(_order, made["id"])
+    made = store.write_sync(hooks.create, SYSTEM, url=url, events=["issues"], options=options)
+    event, _ = store.read_sync(kit_rows)
+    store.write_sync(deliveries.enqueue, event, made["id"], guarded.kit["id"], redelivery=False)
+    store.write_sync(_order, made["id"])
     async with open_dashboard(store, guarded.token, last=False) as browser:
         assert "hush" not in text_of(await browser.page(f"/ui/hooks/{made['id']}"))
-        store.do(sso.authorize, guarded.token_id, guarded.acme["id"])
+        store.write_sync(sso.authorize, guarded.token_id, guarded.acme["id"])
         assert "hush" in text_of(await browser.page(f"/ui/hooks/{made['id']}"))
 
 
@@ -234,14 +240,14 @@ def _order(db: Connection, hook_id: int) -> None:
 
 async def test_operators_keep_the_hooks_of_the_installation(store: Store, guarded: Guarded) -> None:
     url = "https://receiver.example/all"
-    made = store.do(hooks.create, SYSTEM, url=url, events=["push"])
-    (event, repo_id) = store.look(
+    made = store.write_sync(hooks.create, SYSTEM, url=url, events=["push"])
+    (event, repo_id) = store.read_sync(
         lambda db: db.tuples("SELECT id, repo_id FROM event WHERE name = 'push'")
     )[0]
-    store.do(deliveries.enqueue, event, made["id"], repo_id, redelivery=False)
+    store.write_sync(deliveries.enqueue, event, made["id"], repo_id, redelivery=False)
     attempted(store, made["id"], status=500)
-    store.do(fail, made["id"])
-    (attempt,) = store.look(
+    store.write_sync(fail, made["id"])
+    (attempt,) = store.read_sync(
         lambda db: db.tuples("SELECT id FROM attempt WHERE hook_id = :id", id=made["id"])
     )[0]
     async with open_dashboard(store, guarded.token, last=False) as browser:
@@ -255,7 +261,7 @@ async def test_operators_keep_the_hooks_of_the_installation(store: Store, guarde
 async def test_operators_keep_the_problems_of_the_installation(
     store: Store, seed: Any, guarded: Guarded
 ) -> None:
-    store.do(alerts.open_all, [NewAlert(BACKLOG_HIGH, alerts.INSTALLATION)])
+    store.write_sync(alerts.open_all, [NewAlert(BACKLOG_HIGH, alerts.INSTALLATION)])
     async with open_dashboard(store, guarded.token, last=False) as browser:
         assert "/ui/problem?host=installation" in await browser.page("/ui/problems")
     async with open_dashboard(store, seed.token, last=False) as browser:

@@ -18,12 +18,12 @@ from store.hooks.hook_targets import organization
 
 def silenced(world: World) -> set[int]:
     every = [one["id"] for one in (world.good, world.failing, world.hidden, world.other)]
-    return set(world.store.look(hook_silences.active, every))
+    return set(world.store.read_sync(hook_silences.active, every))
 
 
 def states(world: World) -> set[str]:
-    found = {one.state for one in world.store.look(problems.list_all, None)}
-    assert world.store.look(trouble.exists, None) is (problems.OPEN in found)
+    found = {one.state for one in world.store.read_sync(problems.list_all, None)}
+    assert world.store.read_sync(trouble.exists, None) is (problems.OPEN in found)
     return found
 
 
@@ -101,7 +101,7 @@ async def test_an_owner_sees_the_hooks_of_the_organization_on_the_page_of_a_host
         hooks.create(db, organization(org["id"]), url=url, events=["push"], content_type="json")
         return tokens.create(db, world.seed.octo["id"], scopes=["repo", "admin:org_hook"])[0]
 
-    async with open_dashboard(world.store, world.store.do(found)) as browser:
+    async with open_dashboard(world.store, world.store.write_sync(found)) as browser:
         assert "https://org.example/in guild" in text_of(
             await browser.page("/ui/hosts/org.example")
         )
@@ -129,11 +129,11 @@ async def test_the_icon_of_every_page_shows_an_open_problem(world: World) -> Non
 
 
 async def test_a_problem_names_the_health_of_hooks_as_other_pages_do(world: World) -> None:
-    world.store.do(
+    world.store.write_sync(
         alerts.open_all,
         [NewAlert(KEY_BLOCKED, one["id"], subject="k") for one in (world.good, world.failing)],
     )
-    world.store.do(hook_pauses.pause, world.failing)
+    world.store.write_sync(hook_pauses.pause, world.failing)
     world.send(world.good, "a")
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = text_of(await browser.page(f"/ui/problem?host=receiver.example&kind={KEY_BLOCKED}"))

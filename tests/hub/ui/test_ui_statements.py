@@ -108,8 +108,8 @@ async def counted(browser: Browser, asked: list[str], path: str) -> int:
 async def test_more_rows_take_no_more_statements(
     store: Store, seed: Any, who: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.do(fill, seed.octo["id"], 0, 2)
-    token = store.do(operator) if who == "root" else seed.token
+    store.write_sync(fill, seed.octo["id"], 0, 2)
+    token = store.write_sync(operator) if who == "root" else seed.token
     # The clock stands still, so that cached figures do not expire during the test.
     given = {"api_reference": "public", "imports": True, "clock": lambda: 1000.0}
     mine = [
@@ -119,7 +119,7 @@ async def test_more_rows_take_no_more_statements(
     async with open_dashboard(store, token, **given) as browser:
         few = {path: await counted(browser, asked, path) for path in mine}
         await browser.client.get("/ui")
-        store.do(fill, seed.octo["id"], 2, 9)
+        store.write_sync(fill, seed.octo["id"], 2, 9)
         many = {path: await counted(browser, asked, path) for path in mine}
     assert many == few
     assert max(many.values()) <= MOST, many

@@ -41,9 +41,9 @@ async def test_the_index_shows_the_same_and_reads_less(
         return bodies
 
     monkeypatch.setattr(events, "get_many", noted)
-    world.store.do(add_attempts, world.hidden["id"], [bell("a rare Glöckner")] * 2)
-    world.store.do(add_attempts, world.other["id"], [bell("their rare Glöckner")])
-    world.store.do(add_attempts, world.good["id"], [PLAIN] * 2 * WIDTH)
+    world.store.write_sync(add_attempts, world.hidden["id"], [bell("a rare Glöckner")] * 2)
+    world.store.write_sync(add_attempts, world.other["id"], [bell("their rare Glöckner")])
+    world.store.write_sync(add_attempts, world.good["id"], [PLAIN] * 2 * WIDTH)
     for token, expected in (
         (world.seed.token, ["g-2", "g-1"]),
         (world.operator, ["g-3", "g-2", "g-1"]),

@@ -69,7 +69,7 @@ async def test_a_token_needs_the_permission_of_each_event(
         accept(db, seed.vault, "push", PUSH)
         return str(make(db, seed, contents="read"))
 
-    headers = bearer(store.do(prepare))
+    headers = bearer(store.write_sync(prepare))
     refused = await hub.get("/octo/vault/events/issues", headers=headers)
     assert (refused.status_code, b"Hidden" in refused.content) == (403, False)
     assert (await hub.get("/octo/vault/events/push", headers=headers)).content == PUSH
@@ -90,7 +90,9 @@ async def test_a_token_that_reads_hooks_needs_an_alerts_permission_too(
         return [alerts, reads, both, tokens.create(db, seed.octo["id"], scopes=["repo"])[0]]
 
     path = "/octo/vault/events/secret_scanning_alert"
-    statuses = [(await hub.get(path, headers=bearer(one))).status_code for one in store.do(prepare)]
+    statuses = [
+        (await hub.get(path, headers=bearer(one))).status_code for one in store.write_sync(prepare)
+    ]
     assert statuses == [403, 403, 200, 200]
 
 
@@ -125,7 +127,7 @@ async def test_a_topic_names_no_other_repository_that_may_be_private(
     hub: httpx.AsyncClient, store: Store, seed: Any, name: str, action: str, members: dict[str, Any]
 ) -> None:
     payload = {"repository": {"full_name": "octo/hello"}, **members}
-    store.do(accept, seed.hello, name, orjson.dumps(payload), action)
+    store.write_sync(accept, seed.hello, name, orjson.dumps(payload), action)
     answer = await hub.get(f"/octo/hello/events/{name}")
     assert (answer.status_code, answer.content) == (204, b"")
 
@@ -138,7 +140,7 @@ async def test_a_topic_names_its_own_repository_and_public_ones(
 ) -> None:
     payload = {"repository": {"full_name": "octo/hello"}, "sub_issue_repo": other}
     body = orjson.dumps(payload)
-    store.do(accept, seed.hello, "sub_issues", body, "sub_issue_added")
+    store.write_sync(accept, seed.hello, "sub_issues", body, "sub_issue_added")
     assert (await hub.get("/octo/hello/events/sub_issues")).content == body
 
 
@@ -165,7 +167,7 @@ async def test_a_public_topic_names_no_private_repository(
             accept(db, repo, name, public, "one")
             accept(db, repo, name, private, "two")
 
-    store.do(prepare)
+    store.write_sync(prepare)
     assert (await hub.get(f"/octo/hello/events/{name}")).content == public
     items = (await hub.get("/octo/hello/events.json")).json()["items"]
     assert [item["content_text"] for item in items] == [f"{name} one"]
@@ -179,7 +181,7 @@ async def test_members_that_users_choose_hide_no_event(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     body = orjson.dumps({"repository": OWN, "deployment": {"payload": {"private": True}}})
-    store.do(lambda db: accept(db, seed.hello, "deployment", body, "one"))
+    store.write_sync(lambda db: accept(db, seed.hello, "deployment", body, "one"))
     assert (await hub.get("/octo/hello/events/deployment")).content == body
 
 
@@ -200,8 +202,8 @@ async def test_a_topic_names_no_secret_team(
     hub: httpx.AsyncClient, store: Store, seed: Any, name: str, members: dict[str, Any]
 ) -> None:
     public = orjson.dumps(members).replace(b"secret", b"closed")
-    store.do(accept, seed.hello, name, public, "public")
-    store.do(accept, seed.hello, name, orjson.dumps(members), "secret")
+    store.write_sync(accept, seed.hello, name, public, "public")
+    store.write_sync(accept, seed.hello, name, orjson.dumps(members), "secret")
     answer = await hub.get(f"/octo/hello/events/{name}", headers=bearer(seed.token))
     assert answer.content == public
 
@@ -216,7 +218,7 @@ async def test_drafts_take_no_place_of_a_feed_s_entries(
         for number in range(many * websub_feeds.MANY):
             accept(db, seed.hello, "release", DRAFT, str(number))
 
-    store.do(prepare)
+    store.write_sync(prepare)
     items = (await hub.get("/octo/hello/events.json")).json()["items"]
     wanted = [f"push {number}" for number in range(websub_feeds.MANY + 1, 1, -1)]
     assert [item["title"].partition(":")[0] for item in items] == wanted
@@ -226,10 +228,10 @@ def test_a_topic_reads_one_body(store: Store, seed: Any) -> None:
     """Anybody may read the topics of a public repository, and its events may be large."""
     body = orjson.dumps({"ref": base64.b64encode(random.randbytes(300_000)).decode()})
     for number in range(20):
-        store.do(accept, seed.hello, "push", body, str(number))
+        store.write_sync(accept, seed.hello, "push", body, str(number))
     tracemalloc.start()
     try:
-        row = store.look(websub_feeds.latest, seed.hello["id"], "push")
+        row = store.read_sync(websub_feeds.latest, seed.hello["id"], "push")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -243,7 +243,7 @@ async def test_events_for_administrators_are_no_public_topic(hub: Site) -> None:
     answer = await hub.client.get(hub.topic(path), headers=bearer(hub.token))
     assert (answer.status_code, answer.content) == (200, PUSH)
     assert "Link" not in answer.headers
-    weak, _ = hub.store.do(lambda db: tokens.create(db, 1, scopes=["user"]))
+    weak, _ = hub.store.write_sync(lambda db: tokens.create(db, 1, scopes=["user"]))
     answer = await hub.client.get(hub.topic(path), headers=bearer(weak))
     assert answer.status_code == 403
     assert (await hub.client.get(hub.topic("engine/events.json"))).json()["items"] == []

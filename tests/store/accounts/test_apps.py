@@ -23,7 +23,7 @@ UNCHANGED: dict[str, Any] = {
 
 def made(world: World, name: str = "Lab", **given: object) -> tuple[str, Row]:
     given = {"url": "https://lab.example/"} | given
-    return world.store.do(apps.create, world.user["id"], name, **given)
+    return world.store.write_sync(apps.create, world.user["id"], name, **given)
 
 
 def test_an_app_has_the_given_values(world: World) -> None:
@@ -55,7 +55,7 @@ def test_an_app_has_the_given_values(world: World) -> None:
 
 def test_an_app_is_found(world: World) -> None:
     _, app = made(world)
-    look = world.store.look
+    look = world.store.read_sync
     assert look(apps.by_client_id, app["client_id"]) == app
     assert look(apps.by_name, "LAB") == app
     assert look(apps.get, app["id"]) == app
@@ -68,12 +68,12 @@ def test_the_secret_is_checked_and_replaced(world: World) -> None:
     assert apps.check_secret(app, secret)
     for wrong in ("", "x", secret[:-1], secret + " ", "ü"):
         assert not apps.check_secret(app, wrong)
-    world.store.do(apps.set_secret, app["id"], "n" * 40)
-    changed = world.store.look(apps.get, app["id"])
+    world.store.write_sync(apps.set_secret, app["id"], "n" * 40)
+    changed = world.store.read_sync(apps.get, app["id"])
     assert apps.check_secret(changed, "n" * 40)
     assert not apps.check_secret(changed, secret)
     with pytest.raises(Invalid):
-        world.store.do(apps.set_secret, app["id"], "short")
+        world.store.write_sync(apps.set_secret, app["id"], "short")
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_names_and_client_ids_are_taken_once(world: World) -> None:
 def test_apps_are_listed_with_their_tokens(world: World) -> None:
     _, app = made(world)
     made(world, "Bench")
-    world.store.do(grants.issue, app, world.user["id"], scopes=["repo"])
-    listed = world.store.look(app_list.every)
+    world.store.write_sync(grants.issue, app, world.user["id"], scopes=["repo"])
+    listed = world.store.read_sync(app_list.every)
     assert [(row["name"], row["owner"], row["tokens"]) for row in listed] == [
         ("Bench", "ada", 0),
         ("Lab", "ada", 1),
@@ -126,13 +126,13 @@ def test_an_oauth_app_has_no_permissions_and_events(
         made(world, **ignored)
     _, app = made(world)
     with pytest.raises(Invalid, match="Lab is an OAuth app"):
-        world.store.do(lambda db: apps.update(db, app["id"], **UNCHANGED | ignored))
+        world.store.write_sync(lambda db: apps.update(db, app["id"], **UNCHANGED | ignored))
 
 
 def test_an_app_changes(world: World) -> None:
     _, app = made(world, kind="integration")
     world.clock.advance(5)
-    world.store.do(
+    world.store.write_sync(
         apps.update,
         app["id"],
         url="https://new.example/",
@@ -141,28 +141,28 @@ def test_an_app_changes(world: World) -> None:
         events=["push"],
         public=False,
     )
-    changed = world.store.look(apps.get, app["id"])
+    changed = world.store.read_sync(apps.get, app["id"])
     assert changed["permissions"] == {"checks": "write"}
     assert (changed["events"], changed["public"]) == (["push"], False)
     assert changed["updated_at"] == world.now
     with pytest.raises(Invalid):
-        world.store.do(lambda db: apps.update(db, app["id"], **UNCHANGED | {"url": "x"}))
+        world.store.write_sync(lambda db: apps.update(db, app["id"], **UNCHANGED | {"url": "x"}))
 
 
 def test_with_an_app_go_its_grants_and_tokens(world: World) -> None:
     _, app = made(world)
-    value, _ = world.store.do(grants.issue, app, world.user["id"])
-    assert world.store.do(app_removal.remove, app["id"])
-    assert world.store.look(tokens.find, value) is None
-    assert world.store.look(grants.count, world.user["id"]) == 0
-    assert not world.store.do(app_removal.remove, app["id"])
+    value, _ = world.store.write_sync(grants.issue, app, world.user["id"])
+    assert world.store.write_sync(app_removal.remove, app["id"])
+    assert world.store.read_sync(tokens.find, value) is None
+    assert world.store.read_sync(grants.count, world.user["id"]) == 0
+    assert not world.store.write_sync(app_removal.remove, app["id"])
 
 
 def test_an_app_has_one_grant_for_each_user(world: World) -> None:
     """A grant has the scopes of all live tokens that the app holds for the user."""
     _, lab = made(world)
     _, bench = made(world, "Bench")
-    eve = world.store.do(accounts.create, "eve")
+    eve = world.store.write_sync(accounts.create, "eve")
     soon = world.now + 60 * SECOND
 
     with transaction(world.store) as db:
@@ -172,7 +172,7 @@ def test_an_app_has_one_grant_for_each_user(world: World) -> None:
         grants.issue(db, lab, mine, scopes=["gist"], fingerprint="c", expires_at=soon)
         grants.issue(db, bench, mine)
         grants.issue(db, lab, eve["id"], scopes=["delete_repo"])
-    look = world.store.look
+    look = world.store.read_sync
     first, second = look(grants.page, world.user["id"], limit=10, offset=0)
     assert first["scopes"] == ["repo", "user", "gist"]
     assert (first["app_name"], first["client_id"]) == ("Lab", lab["client_id"])
@@ -191,20 +191,20 @@ def test_an_app_has_one_grant_for_each_user(world: World) -> None:
 def test_a_grant_ends_with_that_app_s_tokens_of_that_user(world: World) -> None:
     _, lab = made(world)
     _, bench = made(world, "Bench")
-    eve = world.store.do(accounts.create, "eve")["id"]
+    eve = world.store.write_sync(accounts.create, "eve")["id"]
     mine = world.user["id"]
-    ended = [world.store.do(grants.issue, lab, mine, fingerprint=name)[0] for name in "ab"]
+    ended = [world.store.write_sync(grants.issue, lab, mine, fingerprint=name)[0] for name in "ab"]
     kept = [
-        world.store.do(grants.issue, bench, mine)[0],
-        world.store.do(grants.issue, lab, eve)[0],
-        world.store.do(tokens.create, mine)[0],
+        world.store.write_sync(grants.issue, bench, mine)[0],
+        world.store.write_sync(grants.issue, lab, eve)[0],
+        world.store.write_sync(tokens.create, mine)[0],
     ]
-    grant = world.store.look(grants.of_app, mine, lab["id"])
-    assert world.store.do(grants.delete, grant) == 2
-    assert all(world.store.look(tokens.find, value) is None for value in ended)
-    assert all(world.store.look(tokens.find, value) is not None for value in kept)
-    assert world.store.look(grants.of_app, mine, lab["id"]) is None
-    assert world.store.look(grants.of_app, eve, lab["id"]) is not None
+    grant = world.store.read_sync(grants.of_app, mine, lab["id"])
+    assert world.store.write_sync(grants.delete, grant) == 2
+    assert all(world.store.read_sync(tokens.find, value) is None for value in ended)
+    assert all(world.store.read_sync(tokens.find, value) is not None for value in kept)
+    assert world.store.read_sync(grants.of_app, mine, lab["id"]) is None
+    assert world.store.read_sync(grants.of_app, eve, lab["id"]) is not None
 
 
 def test_an_integration_s_tokens_have_permissions(world: World) -> None:
@@ -213,8 +213,8 @@ def test_an_integration_s_tokens_have_permissions(world: World) -> None:
     issue, mine = grants.issue, world.user["id"]
 
     def permissions(**given: object) -> tuple[str, dict[str, str]]:
-        value, _ = world.store.do(issue, app, mine, **given)
-        found = world.store.look(tokens.find, value)
+        value, _ = world.store.write_sync(issue, app, mine, **given)
+        found = world.store.read_sync(tokens.find, value)
         assert found["app_id"] == app["id"]
         return found["kind"], found["permissions"]
 
@@ -227,16 +227,16 @@ def test_an_integration_s_tokens_have_permissions(world: World) -> None:
         permissions(scopes=["repo"])
     _, plain = made(world, "Plain")
     with pytest.raises(Invalid):
-        world.store.do(issue, plain, mine, permissions={"contents": "read"})
+        world.store.write_sync(issue, plain, mine, permissions={"contents": "read"})
 
 
 def test_a_user_s_token_of_an_app_has_no_more_than_the_app_at_present(world: World) -> None:
     _, app = made(world, kind="integration", permissions={"issues": "write", "contents": "read"})
-    value, _ = world.store.do(grants.issue, app, world.user["id"])
+    value, _ = world.store.write_sync(grants.issue, app, world.user["id"])
 
     def edit(**permissions: str) -> None:
         unchanged = {"url": app["url"], "description": None, "events": [], "public": True}
-        world.store.do(apps.update, app["id"], permissions=permissions, **unchanged)
+        world.store.write_sync(apps.update, app["id"], permissions=permissions, **unchanged)
 
     for held, expected in (
         ({"issues": "read"}, {"issues": "read"}),
@@ -244,6 +244,6 @@ def test_a_user_s_token_of_an_app_has_no_more_than_the_app_at_present(world: Wor
         ({"issues": "admin", "checks": "read"}, {"issues": "write"}),
     ):
         edit(**held)
-        assert world.store.look(tokens.find, value)["permissions"] == expected
-        seen = world.store.look(app_tokens.of_app, app["id"], value)
+        assert world.store.read_sync(tokens.find, value)["permissions"] == expected
+        seen = world.store.read_sync(app_tokens.of_app, app["id"], value)
         assert seen["permissions"] == expected

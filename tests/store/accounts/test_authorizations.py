@@ -15,12 +15,14 @@ from store.repositories import repositories
 
 @pytest.fixture
 def app(world: World) -> Row:
-    return world.store.do(apps.create, world.user["id"], "Lab", url="https://lab.example/")[1]
+    return world.store.write_sync(apps.create, world.user["id"], "Lab", url="https://lab.example/")[
+        1
+    ]
 
 
 @pytest.fixture
 def integration(world: World) -> Row:
-    return world.store.do(
+    return world.store.write_sync(
         apps.create,
         world.user["id"],
         "Mill",
@@ -31,7 +33,9 @@ def integration(world: World) -> Row:
 
 
 def personal(world: World, note: str | None = "laptop", **given: Any) -> tuple[str, Row]:
-    return world.store.do(authorizations.create_personal, world.user["id"], note=note, **given)
+    return world.store.write_sync(
+        authorizations.create_personal, world.user["id"], note=note, **given
+    )
 
 
 def test_a_personal_authorization_has_the_given_values(world: World) -> None:
@@ -59,7 +63,7 @@ def test_a_personal_authorization_has_the_given_values(world: World) -> None:
         "app_url": None,
         "client_id": None,
     }
-    found = world.store.look(tokens.find, value)
+    found = world.store.read_sync(tokens.find, value)
     assert found["by_password"] == 1
     assert found["scopes"] == {"user", "repo"}
 
@@ -74,32 +78,34 @@ def test_a_personal_one_needs_a_note_of_its_own(world: World) -> None:
         with pytest.raises(Invalid) as caught:
             personal(world, note)
         assert (caught.value.code, caught.value.field) == (code, "note")
-    eve = world.store.do(accounts.create, "eve")["id"]
-    world.store.do(authorizations.create_personal, eve, note="laptop")
+    eve = world.store.write_sync(accounts.create, "eve")["id"]
+    world.store.write_sync(authorizations.create_personal, eve, note="laptop")
 
 
 def test_an_app_has_one_token_for_each_fingerprint(world: World, app: Row) -> None:
     create, mine = authorizations.create_for_app, world.user["id"]
     made = {
-        name: world.store.do(create, mine, app, fingerprint=name)[1]["id"]
+        name: world.store.write_sync(create, mine, app, fingerprint=name)[1]["id"]
         for name in (None, "a", "b")
     }
     assert len(set(made.values())) == 3
     for name, number in made.items():
         with pytest.raises(Invalid) as caught:
-            world.store.do(create, mine, app, fingerprint=name)
+            world.store.write_sync(create, mine, app, fingerprint=name)
         assert (caught.value.code, caught.value.field) == ("already_exists", "fingerprint")
-        found = world.store.look(authorizations.of_fingerprint, mine, app["id"], name)
+        found = world.store.read_sync(authorizations.of_fingerprint, mine, app["id"], name)
         assert found["id"] == number
-    assert world.store.look(authorizations.of_fingerprint, mine, app["id"], "c") is None
+    assert world.store.read_sync(authorizations.of_fingerprint, mine, app["id"], "c") is None
 
 
 def test_get_or_create(world: World, app: Row) -> None:
     ask, mine = authorizations.get_or_create, world.user["id"]
-    value, first = world.store.do(ask, mine, app, scopes=["repo"], note="n", fingerprint="a")
+    value, first = world.store.write_sync(
+        ask, mine, app, scopes=["repo"], note="n", fingerprint="a"
+    )
     assert value is not None
-    assert world.store.do(ask, mine, app, scopes=["gist"], fingerprint="a") == (None, first)
-    other, second = world.store.do(ask, mine, app)
+    assert world.store.write_sync(ask, mine, app, scopes=["gist"], fingerprint="a") == (None, first)
+    other, second = world.store.write_sync(ask, mine, app)
     assert other is not None
     assert second["id"] != first["id"]
     assert second["fingerprint"] is None
@@ -107,21 +113,21 @@ def test_get_or_create(world: World, app: Row) -> None:
 
 def test_an_expired_one_is_not_given_again(world: World, app: Row) -> None:
     mine = world.user["id"]
-    world.store.do(grants.issue, app, mine, expires_at=world.now + SECOND)
+    world.store.write_sync(grants.issue, app, mine, expires_at=world.now + SECOND)
     world.clock.advance(1)
-    value, _ = world.store.do(authorizations.get_or_create, mine, app)
+    value, _ = world.store.write_sync(authorizations.get_or_create, mine, app)
     assert value is not None
 
 
 def test_pages_hold_the_user_s_own_authorizations(world: World, app: Row, integration: Row) -> None:
     mine = world.user["id"]
     _, first = personal(world)
-    _, second = world.store.do(authorizations.create_for_app, mine, app)
-    world.store.do(grants.issue, integration, mine)
-    world.store.do(tokens.create, mine, kind="fine_grained")
-    eve = world.store.do(accounts.create, "eve")["id"]
-    world.store.do(tokens.create, eve)
-    look, page = world.store.look, authorizations.page
+    _, second = world.store.write_sync(authorizations.create_for_app, mine, app)
+    world.store.write_sync(grants.issue, integration, mine)
+    world.store.write_sync(tokens.create, mine, kind="fine_grained")
+    eve = world.store.write_sync(accounts.create, "eve")["id"]
+    world.store.write_sync(tokens.create, eve)
+    look, page = world.store.read_sync, authorizations.page
     assert look(page, mine, limit=10, offset=0) == [first, second]
     assert look(page, mine, limit=1, offset=1) == [second]
     assert look(page, mine, limit=10, offset=0, app_id=app["id"]) == [second]
@@ -134,12 +140,12 @@ def test_pages_hold_the_user_s_own_authorizations(world: World, app: Row, integr
 
 def changed(world: World, row: Row, **what: Any) -> Row:
     texts = {key: what.pop(key) for key in ("note", "fingerprint") if key in what}
-    after, _ = world.store.do(authorizations.update, row, texts=texts, **what)
+    after, _ = world.store.write_sync(authorizations.update, row, texts=texts, **what)
     return after
 
 
 def test_a_change_is_kept(world: World, app: Row) -> None:
-    value, row = world.store.do(authorizations.create_for_app, world.user["id"], app)
+    value, row = world.store.write_sync(authorizations.create_for_app, world.user["id"], app)
     world.clock.advance(5)
     after = changed(world, row, scopes=["user", "user:email"], note="n", fingerprint="f")
     assert after == row | {
@@ -148,8 +154,8 @@ def test_a_change_is_kept(world: World, app: Row) -> None:
         "fingerprint": "f",
         "updated_at": world.now,
     }
-    assert world.store.look(tokens.find, value)["scopes"] == {"user"}
-    grant = world.store.look(grants.of_app, world.user["id"], app["id"])
+    assert world.store.read_sync(tokens.find, value)["scopes"] == {"user"}
+    grant = world.store.read_sync(grants.of_app, world.user["id"], app["id"])
     assert (grant["scopes"], grant["updated_at"]) == (["user"], world.now)
 
 
@@ -162,7 +168,7 @@ def test_a_change_to_a_taken_name_is_refused(world: World, app: Row) -> None:
             changed(world, mine, note=note)
         assert caught.value.code == code
     for name in ("a", "b"):
-        _, row = world.store.do(
+        _, row = world.store.write_sync(
             authorizations.create_for_app, world.user["id"], app, fingerprint=name
         )
     with pytest.raises(Invalid) as caught:
@@ -191,28 +197,30 @@ def test_changes_apply_to_the_current_row(world: World, app: Row) -> None:
     _, row = personal(world)
     changed(world, row, added=["repo"])
     assert changed(world, row, added=["gist"])["scopes"] == ["repo", "gist"]
-    world.store.do(authorizations.delete, row)
+    world.store.write_sync(authorizations.delete, row)
     with pytest.raises(Missing):
         changed(world, row, added=["user"])
-    _, row = world.store.do(authorizations.create_for_app, world.user["id"], app)
-    world.store.do(app_tokens.reset, row)
+    _, row = world.store.write_sync(authorizations.create_for_app, world.user["id"], app)
+    world.store.write_sync(app_tokens.reset, row)
     with pytest.raises(Missing):
-        world.store.do(app_tokens.reset, row)
+        world.store.write_sync(app_tokens.reset, row)
 
 
 def test_visible_repositories_of_an_account_are_found(world: World) -> None:
     def names(owner: Row, account: Row) -> tuple[list[int], list[int]]:
         asked = (owner, account, ["engine", "secret", "lent", "none"])
-        by_name = world.store.look(repositories.find_visible_by_name, *asked)
+        by_name = world.store.read_sync(repositories.find_visible_by_name, *asked)
         numbers = [world.repo["id"], secret["id"], lent["id"], 999]
-        return by_name, world.store.look(repositories.find_visible_by_id, owner, account, numbers)
+        return by_name, world.store.read_sync(
+            repositories.find_visible_by_id, owner, account, numbers
+        )
 
     ada = world.user
     secret = world.another_repo("secret", private=True)
     lent = world.another_repo("lent", private=True)
-    eve = world.store.do(accounts.create, "eve")
-    root = world.store.do(accounts.create, "root", site_admin=True)
-    world.store.do(repositories.grant, lent["id"], eve["id"], "read")
+    eve = world.store.write_sync(accounts.create, "eve")
+    root = world.store.write_sync(accounts.create, "root", site_admin=True)
+    world.store.write_sync(repositories.grant, lent["id"], eve["id"], "read")
     every = [world.repo["id"], secret["id"], lent["id"]]
     assert names(ada, ada) == names(ada, root) == (every, every)
     some = [world.repo["id"], lent["id"]]
@@ -224,70 +232,70 @@ def test_authorizations_by_password_are_not_authorized_for_sso(
     world: World, app: Row, integration: Row
 ) -> None:
     """A token made with a password is never authorized. A scoped token is, if the first one is."""
-    tower = world.store.do(accounts.create, "tower", kind="Organization")["id"]
-    world.store.do(sso.enforce, tower, True)
+    tower = world.store.write_sync(accounts.create, "tower", kind="Organization")["id"]
+    world.store.write_sync(sso.enforce, tower, True)
     _, made = personal(world)
-    _, other = world.store.do(authorizations.get_or_create, world.user["id"], app)
+    _, other = world.store.write_sync(authorizations.get_or_create, world.user["id"], app)
     for row in (made, other):
         with pytest.raises(Invalid):
-            world.store.do(sso.authorize, row["id"], tower)
-        assert not world.store.look(sso.permits, tower, row["id"])
-    value, token = world.store.do(grants.issue, integration, world.user["id"])
-    world.store.do(sso.authorize, token["id"], tower)
-    row = world.store.look(app_tokens.of_app, integration["id"], value)
-    _, narrow = world.store.do(
+            world.store.write_sync(sso.authorize, row["id"], tower)
+        assert not world.store.read_sync(sso.permits, tower, row["id"])
+    value, token = world.store.write_sync(grants.issue, integration, world.user["id"])
+    world.store.write_sync(sso.authorize, token["id"], tower)
+    row = world.store.read_sync(app_tokens.of_app, integration["id"], value)
+    _, narrow = world.store.write_sync(
         app_tokens.scope, row, target_id=tower, repositories=None, permissions=None
     )
-    assert world.store.look(sso.permits, tower, narrow["id"])
+    assert world.store.read_sync(sso.permits, tower, narrow["id"])
 
 
 def test_an_app_finds_its_own_live_tokens_only(world: World, app: Row, integration: Row) -> None:
     find, mine = app_tokens.of_app, world.user["id"]
-    value, _ = world.store.do(grants.issue, app, mine, expires_at=world.now + SECOND)
-    assert world.store.look(find, app["id"], value)["account_id"] == mine
-    assert world.store.look(find, integration["id"], value) is None
-    other, _ = world.store.do(tokens.create, mine)
+    value, _ = world.store.write_sync(grants.issue, app, mine, expires_at=world.now + SECOND)
+    assert world.store.read_sync(find, app["id"], value)["account_id"] == mine
+    assert world.store.read_sync(find, integration["id"], value) is None
+    other, _ = world.store.write_sync(tokens.create, mine)
     for wrong in ("", "x", tokens.new_value("oauth"), other):
-        assert world.store.look(find, app["id"], wrong) is None
+        assert world.store.read_sync(find, app["id"], wrong) is None
     world.clock.advance(1)
-    assert world.store.look(find, app["id"], value) is None
+    assert world.store.read_sync(find, app["id"], value) is None
 
 
 def test_a_reset_invalidates_the_old_value_at_once(world: World, app: Row) -> None:
-    old, row = world.store.do(
+    old, row = world.store.write_sync(
         authorizations.create_for_app, world.user["id"], app, scopes=["repo"], fingerprint="f"
     )
     world.clock.advance(5)
-    new, after = world.store.do(app_tokens.reset, row)
-    assert world.store.look(tokens.find, old) is None
-    assert world.store.look(tokens.find, new)["scopes"] == {"repo"}
+    new, after = world.store.write_sync(app_tokens.reset, row)
+    assert world.store.read_sync(tokens.find, old) is None
+    assert world.store.read_sync(tokens.find, new)["scopes"] == {"repo"}
     assert after == row | {
         "hash": tokens.digest(new),
         "last_eight": new[-8:],
         "updated_at": world.now,
     }
-    assert world.store.look(app_tokens.of_app, app["id"], new) == after
+    assert world.store.read_sync(app_tokens.of_app, app["id"], new) == after
 
 
 def test_a_scoped_token_is_narrower_and_ends_with_the_first(world: World, integration: Row) -> None:
     mine, ends = world.user["id"], world.now + 60 * SECOND
-    value, _ = world.store.do(grants.issue, integration, mine, expires_at=ends)
-    row = world.store.look(app_tokens.of_app, integration["id"], value)
-    narrow, made = world.store.do(
+    value, _ = world.store.write_sync(grants.issue, integration, mine, expires_at=ends)
+    row = world.store.read_sync(app_tokens.of_app, integration["id"], value)
+    narrow, made = world.store.write_sync(
         app_tokens.scope,
         row,
         target_id=mine,
         repositories=[world.repo["id"]],
         permissions={"contents": "read"},
     )
-    found = world.store.look(tokens.find, narrow)
+    found = world.store.read_sync(tokens.find, narrow)
     assert found["permissions"] == {"contents": "read"}
     assert (found["target_id"], found["repositories"]) == (mine, {world.repo["id"]})
     assert (found["kind"], found["expires_at"]) == ("app_user", ends)
     assert made["repositories"] == [world.repo["id"]]
-    assert world.store.look(tokens.find, value)["repositories"] is None
+    assert world.store.read_sync(tokens.find, value)["repositories"] is None
     with pytest.raises(Invalid):
-        world.store.do(
+        world.store.write_sync(
             app_tokens.scope,
             row,
             target_id=mine,
@@ -297,10 +305,12 @@ def test_a_scoped_token_is_narrower_and_ends_with_the_first(world: World, integr
 
 
 def test_a_token_that_has_ended_is_not_narrowed(world: World, integration: Row) -> None:
-    value, _ = world.store.do(grants.issue, integration, world.user["id"])
-    row = world.store.look(app_tokens.of_app, integration["id"], value)
-    world.store.do(grants.delete, world.store.look(grants.of_app, row["account_id"], row["app_id"]))
+    value, _ = world.store.write_sync(grants.issue, integration, world.user["id"])
+    row = world.store.read_sync(app_tokens.of_app, integration["id"], value)
+    world.store.write_sync(
+        grants.delete, world.store.read_sync(grants.of_app, row["account_id"], row["app_id"])
+    )
     given = {"target_id": row["account_id"], "repositories": None, "permissions": None}
     with pytest.raises(Missing):
-        world.store.do(app_tokens.scope, row, **given)
-    assert world.store.look(tokens.list_all) == []
+        world.store.write_sync(app_tokens.scope, row, **given)
+    assert world.store.read_sync(tokens.list_all) == []

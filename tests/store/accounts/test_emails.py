@@ -10,16 +10,16 @@ from store.errors import Invalid, Missing
 
 @pytest.fixture
 def ada(store: Store) -> Row:
-    return store.do(accounts.create, "ada")
+    return store.write_sync(accounts.create, "ada")
 
 
 def add(store: Store, account: Row, *addresses: str, verified: bool = False) -> list[Row]:
-    return store.do(emails.add, account["id"], addresses, verified=verified)
+    return store.write_sync(emails.add, account["id"], addresses, verified=verified)
 
 
 def known(store: Store, account: Row) -> list[str]:
-    rows = store.look(emails.page, account["id"], limit=100, offset=0)
-    assert store.look(emails.count, account["id"]) == len(rows)
+    rows = store.read_sync(emails.page, account["id"], limit=100, offset=0)
+    assert store.read_sync(emails.count, account["id"]) == len(rows)
     return [row["email"] for row in rows]
 
 
@@ -63,7 +63,7 @@ def test_one_invalid_address_rejects_all(store: Store, ada: Row, address: str) -
 
 
 def test_an_address_belongs_to_one_account_in_any_case(store: Store, ada: Row) -> None:
-    bob = store.do(accounts.create, "bob")
+    bob = store.write_sync(accounts.create, "bob")
     add(store, ada, "ada@tower.example")
     for account in (bob, ada):
         before = known(store, account)
@@ -83,7 +83,7 @@ def test_there_is_a_bound(store: Store, ada: Row) -> None:
 def test_a_verified_primary_cannot_be_removed(store: Store, ada: Row) -> None:
     add(store, ada, "ada@tower.example", "a@tower.example", verified=True)
     with pytest.raises(Invalid, match="primary") as caught:
-        store.do(emails.remove, ada["id"], ["a@tower.example", "ada@tower.example"])
+        store.write_sync(emails.remove, ada["id"], ["a@tower.example", "ada@tower.example"])
     assert caught.value.code == "custom"
     assert len(known(store, ada)) == 2
 
@@ -92,75 +92,75 @@ def test_the_last_verified_one_cannot_be_removed(store: Store, ada: Row) -> None
     add(store, ada, "ada@tower.example")
     add(store, ada, "a@tower.example", "b@tower.example", verified=True)
     with pytest.raises(Invalid, match="last verified"):
-        store.do(emails.remove, ada["id"], ["a@tower.example", "b@tower.example"])
+        store.write_sync(emails.remove, ada["id"], ["a@tower.example", "b@tower.example"])
     twice = ["A@Tower.example", "a@tower.example"]
-    assert [row["email"] for row in store.do(emails.remove, ada["id"], twice)] == [twice[1]]
+    assert [row["email"] for row in store.write_sync(emails.remove, ada["id"], twice)] == [twice[1]]
     with pytest.raises(Invalid, match="last verified"):
-        store.do(emails.remove, ada["id"], ["b@tower.example"])
+        store.write_sync(emails.remove, ada["id"], ["b@tower.example"])
     assert known(store, ada) == ["ada@tower.example", "b@tower.example"]
 
 
 def test_another_s_address_is_not_removed(store: Store, ada: Row) -> None:
-    bob = store.do(accounts.create, "bob")
+    bob = store.write_sync(accounts.create, "bob")
     add(store, bob, "bob@tower.example", "b@tower.example")
     add(store, ada, "ada@tower.example", "a@tower.example")
     for other in ("b@tower.example", "c@tower.example", "nothing", "\N{SNOWMAN}"):
         with pytest.raises(Missing):
-            store.do(emails.remove, ada["id"], ["a@tower.example", other])
+            store.write_sync(emails.remove, ada["id"], ["a@tower.example", other])
     assert len(known(store, ada)) == 2
     assert len(known(store, bob)) == 2
 
 
 def test_a_removed_address_is_free(store: Store, ada: Row) -> None:
-    bob = store.do(accounts.create, "bob")
+    bob = store.write_sync(accounts.create, "bob")
     add(store, ada, "ada@tower.example", "a@tower.example")
-    assert store.do(emails.remove, ada["id"], ["a@tower.example"])
+    assert store.write_sync(emails.remove, ada["id"], ["a@tower.example"])
     add(store, bob, "a@tower.example")
 
 
 def test_visibility_is_the_primary_s(store: Store, ada: Row) -> None:
     with pytest.raises(Missing):
-        store.do(emails.set_visibility, ada["id"], "public")
+        store.write_sync(emails.set_visibility, ada["id"], "public")
     add(store, ada, "ada@tower.example", "a@tower.example")
-    shown, changed = store.do(emails.set_visibility, ada["id"], "public")
+    shown, changed = store.write_sync(emails.set_visibility, ada["id"], "public")
     assert (shown["email"], shown["visibility"], changed) == ("ada@tower.example", "public", True)
-    assert store.do(emails.set_visibility, ada["id"], "public") == (shown, False)
-    assert store.look(emails.page, ada["id"], limit=9, offset=0, public=True) == [shown]
-    assert store.look(emails.count, ada["id"], public=True) == 1
-    store.do(emails.set_visibility, ada["id"], "private")
-    assert store.look(emails.page, ada["id"], limit=9, offset=0, public=True) == []
+    assert store.write_sync(emails.set_visibility, ada["id"], "public") == (shown, False)
+    assert store.read_sync(emails.page, ada["id"], limit=9, offset=0, public=True) == [shown]
+    assert store.read_sync(emails.count, ada["id"], public=True) == 1
+    store.write_sync(emails.set_visibility, ada["id"], "private")
+    assert store.read_sync(emails.page, ada["id"], limit=9, offset=0, public=True) == []
 
 
 def test_another_address_can_become_primary(store: Store, ada: Row) -> None:
     add(store, ada, "ada@tower.example", "a@tower.example")
-    store.do(emails.set_visibility, ada["id"], "public")
-    (second,) = store.look(emails.of, ada["id"], ["a@tower.example"])
-    store.do(emails.make_primary, second)
-    store.do(emails.make_primary, second)
-    primary = store.look(emails.primary, ada["id"])
+    store.write_sync(emails.set_visibility, ada["id"], "public")
+    (second,) = store.read_sync(emails.of, ada["id"], ["a@tower.example"])
+    store.write_sync(emails.make_primary, second)
+    store.write_sync(emails.make_primary, second)
+    primary = store.read_sync(emails.primary, ada["id"])
     assert primary == second | {"is_primary": 1, "visibility": "public"}
     assert known(store, ada) == ["a@tower.example", "ada@tower.example"]
-    assert store.look(emails.count, ada["id"], public=True) == 1
-    assert store.do(emails.remove, ada["id"], ["ada@tower.example"])
+    assert store.read_sync(emails.count, ada["id"], public=True) == 1
+    assert store.write_sync(emails.remove, ada["id"], ["ada@tower.example"])
 
 
 def test_a_user_s_email_is_among_the_addresses(store: Store) -> None:
-    eve = store.do(accounts.create, "eve", email="eve@tower.example")
-    (row,) = store.look(emails.page, eve["id"], limit=9, offset=0)
+    eve = store.write_sync(accounts.create, "eve", email="eve@tower.example")
+    (row,) = store.read_sync(emails.page, eve["id"], limit=9, offset=0)
     assert (row["email"], row["verified"], row["is_primary"]) == ("eve@tower.example", 1, 1)
-    store.do(accounts.update, eve["id"], name=None, email="eve@other.example")
+    store.write_sync(accounts.update, eve["id"], name=None, email="eve@other.example")
     assert known(store, eve) == ["eve@tower.example", "eve@other.example"]
-    store.do(accounts.update, eve["id"], name=None, email="eve@other.example")
+    store.write_sync(accounts.update, eve["id"], name=None, email="eve@other.example")
     with pytest.raises(Invalid, match="in use"):
-        store.do(accounts.create, "eva", email="Eve@tower.example")
+        store.write_sync(accounts.create, "eva", email="Eve@tower.example")
     group = {"kind": "Organization", "email": "eve@tower.example"}
-    assert known(store, store.do(accounts.create, "tower", **group)) == []
+    assert known(store, store.write_sync(accounts.create, "tower", **group)) == []
 
 
 def test_including_verifies(store: Store, ada: Row) -> None:
     add(store, ada, "ada@tower.example")
-    assert store.do(emails.add_if_missing, ada["id"], "Ada@tower.example")
-    assert not store.do(emails.add_if_missing, ada["id"], "ada@tower.example")
-    assert store.look(emails.primary, ada["id"]) | {"verified": 1} == store.look(
+    assert store.write_sync(emails.add_if_missing, ada["id"], "Ada@tower.example")
+    assert not store.write_sync(emails.add_if_missing, ada["id"], "ada@tower.example")
+    assert store.read_sync(emails.primary, ada["id"]) | {"verified": 1} == store.read_sync(
         emails.primary, ada["id"]
     )

@@ -21,13 +21,13 @@ Opened = Callable[[], Store]
 def app(world: World) -> Row:
     held = {"contents": "write"}
     given = {"url": "https://mill.example/", "kind": "integration", "permissions": held}
-    return world.store.do(apps.create, world.user["id"], "Mill", **given)[1]
+    return world.store.write_sync(apps.create, world.user["id"], "Mill", **given)[1]
 
 
 @pytest.fixture
 def token(world: World, app: Row) -> Row:
-    value, _ = world.store.do(grants.issue, app, world.user["id"])
-    return world.store.look(app_tokens.of_app, app["id"], value)
+    value, _ = world.store.write_sync(grants.issue, app, world.user["id"])
+    return world.store.read_sync(app_tokens.of_app, app["id"], value)
 
 
 def revoke(db: Connection, token: Row) -> None:
@@ -44,7 +44,7 @@ def narrow(db: Connection, token: Row) -> tuple[str, Row]:
 def left(world: World, token: Row) -> tuple[list[Row], Row | None]:
     """The tokens that are left, and the user's grant to the app."""
     of = (token["account_id"], token["app_id"])
-    return world.store.look(tokens.list_all), world.store.look(grants.of_app, *of)
+    return world.store.read_sync(tokens.list_all), world.store.read_sync(grants.of_app, *of)
 
 
 @pytest.mark.parametrize("end", [revoke, authorizations.delete, app_tokens.reset])
@@ -66,7 +66,7 @@ def test_a_narrowed_token_ends_with_the_grant(
     first = (world.store, lambda db: narrow(db, token))
     (value, _), found = overlap(url, first, (opened(), lambda db: revoke(db, token)))
     assert found is None
-    assert world.store.look(tokens.find, value) is None
+    assert world.store.read_sync(tokens.find, value) is None
     assert left(world, token) == ([], None)
 
 

@@ -61,12 +61,12 @@ def test_rights_that_a_token_would_ignore_are_refused(
     world: World, kind: str, ignored: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        world.store.do(tokens.create, world.user["id"], kind=kind, **ignored)
+        world.store.write_sync(tokens.create, world.user["id"], kind=kind, **ignored)
     assert refused.value.field == field
 
 
 def test_a_token_is_found_by_its_value(world: World) -> None:
-    value, made = world.store.do(
+    value, made = world.store.write_sync(
         tokens.create,
         world.user["id"],
         scopes=["repo", "user"],
@@ -74,7 +74,7 @@ def test_a_token_is_found_by_its_value(world: World) -> None:
     )
     assert made["last_eight"] == value[-8:]
     assert (made["note"], made["created_at"], made["expires_at"]) == ("laptop", world.now, None)
-    found = world.store.look(tokens.find, value)
+    found = world.store.read_sync(tokens.find, value)
     assert found is not None
     assert found == found | {
         "id": made["id"],
@@ -90,54 +90,58 @@ def test_a_token_is_found_by_its_value(world: World) -> None:
         "target_id": None,
         "repositories": None,
     }
-    assert world.store.look(tokens.find, tokens.new_value("personal")) is None
-    assert world.store.look(tokens.find, "") is None
+    assert world.store.read_sync(tokens.find, tokens.new_value("personal")) is None
+    assert world.store.read_sync(tokens.find, "") is None
 
 
 def test_the_value_is_kept_as_a_hash_only(world: World) -> None:
-    value, _ = world.store.do(tokens.create, world.user["id"])
-    (row,) = world.store.look(lambda db: db.all("SELECT * FROM token"))
+    value, _ = world.store.write_sync(tokens.create, world.user["id"])
+    (row,) = world.store.read_sync(lambda db: db.all("SELECT * FROM token"))
     assert row["hash"] == hashlib.sha256(value.encode()).hexdigest()
     assert value not in str(row)
-    assert value not in str(world.store.look(tokens.list_all))
+    assert value not in str(world.store.read_sync(tokens.list_all))
 
 
 def test_a_token_expires_at_its_moment(world: World) -> None:
-    value, _ = world.store.do(tokens.create, world.user["id"], expires_at=world.now + SECOND)
+    value, _ = world.store.write_sync(
+        tokens.create, world.user["id"], expires_at=world.now + SECOND
+    )
     world.clock.advance(0.999999)
-    assert world.store.look(tokens.find, value) is not None
+    assert world.store.read_sync(tokens.find, value) is not None
     world.clock.advance(0.000001)
-    assert world.store.look(tokens.find, value) is None
-    assert world.store.look(tokens.list_all) == []
+    assert world.store.read_sync(tokens.find, value) is None
+    assert world.store.read_sync(tokens.list_all) == []
 
 
 def test_an_installations_token_of_a_fast_clock_has_ended(world: World) -> None:
     world.clock.advance(365 * 86_400)
     made = {
-        kind: world.store.do(
+        kind: world.store.write_sync(
             tokens.create, world.user["id"], kind=kind, expires_at=world.now + SECOND
         )[0]
         for kind in ("installation", "personal")
     }
     world.clock.advance(-365 * 86_400)
-    assert world.store.look(tokens.find, made["installation"]) is None
-    assert world.store.look(tokens.find, made["personal"]) is not None
+    assert world.store.read_sync(tokens.find, made["installation"]) is None
+    assert world.store.read_sync(tokens.find, made["personal"]) is not None
 
 
 def test_a_revoked_token_is_gone(world: World) -> None:
-    value, made = world.store.do(tokens.create, world.user["id"])
-    assert world.store.do(tokens.revoke, made["id"])
-    assert world.store.look(tokens.find, value) is None
-    assert not world.store.do(tokens.revoke, made["id"])
+    value, made = world.store.write_sync(tokens.create, world.user["id"])
+    assert world.store.write_sync(tokens.revoke, made["id"])
+    assert world.store.read_sync(tokens.find, value) is None
+    assert not world.store.write_sync(tokens.revoke, made["id"])
 
 
 def test_a_given_value_is_taken_once(world: World) -> None:
     value = tokens.new_value("installation")
-    made, _ = world.store.do(tokens.create, world.user["id"], kind="installation", value=value)
+    made, _ = world.store.write_sync(
+        tokens.create, world.user["id"], kind="installation", value=value
+    )
     assert made == value
-    assert world.store.look(tokens.find, value)["kind"] == "installation"
+    assert world.store.read_sync(tokens.find, value)["kind"] == "installation"
     with pytest.raises(Conflict) as caught:
-        world.store.do(tokens.create, world.user["id"], kind="installation", value=value)
+        world.store.write_sync(tokens.create, world.user["id"], kind="installation", value=value)
     assert value not in str(caught.value)
 
 
@@ -153,14 +157,14 @@ def test_a_given_value_is_taken_once(world: World) -> None:
 )
 def test_an_invalid_token_is_rejected(world: World, given: dict[str, object]) -> None:
     with pytest.raises(Invalid):
-        world.store.do(tokens.create, world.user["id"], **given)
-    assert world.store.look(tokens.list_all) == []
+        world.store.write_sync(tokens.create, world.user["id"], **given)
+    assert world.store.read_sync(tokens.list_all) == []
 
 
 def test_tokens_are_listed_newest_first(world: World) -> None:
     for note in ("one", "two"):
-        world.store.do(tokens.create, world.user["id"], note=note, scopes=["gist"])
-    listed = world.store.look(tokens.list_all)
+        world.store.write_sync(tokens.create, world.user["id"], note=note, scopes=["gist"])
+    listed = world.store.read_sync(tokens.list_all)
     assert [(row["note"], row["login"], row["scopes"]) for row in listed] == [
         ("two", "ada", ["gist"]),
         ("one", "ada", ["gist"]),

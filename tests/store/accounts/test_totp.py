@@ -17,13 +17,13 @@ SECRET = base64.b32encode(RFC_KEY).decode()
 
 
 def set_up(world: World, secret: str | None = SECRET) -> str:
-    return world.store.do(
+    return world.store.write_sync(
         totp.set_up, world.user["id"], login="ada", issuer="tocsin", secret=secret
     )
 
 
 def check(world: World, code: str) -> bool:
-    return world.store.do(totp.check, world.user["id"], code)
+    return world.store.write_sync(totp.check, world.user["id"], code)
 
 
 def code(world: World, seconds: int = 0, key: bytes = RFC_KEY) -> str:
@@ -51,13 +51,13 @@ def test_the_standard_s_vectors(world: World, seconds: int, expected: str) -> No
 
 def test_nothing_is_asked_for_until_it_is_set_up(world: World) -> None:
     mine = world.user["id"]
-    assert not world.store.look(totp.required, mine)
+    assert not world.store.read_sync(totp.required, mine)
     assert not check(world, code(world))
     set_up(world)
-    assert world.store.look(totp.required, mine)
-    assert world.store.do(totp.remove, mine)
-    assert not world.store.look(totp.required, mine)
-    assert not world.store.do(totp.remove, mine)
+    assert world.store.read_sync(totp.required, mine)
+    assert world.store.write_sync(totp.remove, mine)
+    assert not world.store.read_sync(totp.required, mine)
+    assert not world.store.write_sync(totp.remove, mine)
 
 
 def test_a_code_spent_by_a_fast_clock_blocks_no_later_one(world: World) -> None:
@@ -65,7 +65,9 @@ def test_a_code_spent_by_a_fast_clock_blocks_no_later_one(world: World) -> None:
     world.clock.advance(3600)
     assert check(world, code(world))
     world.clock.advance(-3600)
-    unspent = world.store.do(lambda db: totp.check(db, world.user["id"], code(world), spend=False))
+    unspent = world.store.write_sync(
+        lambda db: totp.check(db, world.user["id"], code(world), spend=False)
+    )
     assert unspent
     assert check(world, code(world))
     assert not check(world, code(world))
@@ -87,7 +89,9 @@ def test_a_code_is_spent_only_on_request(world: World) -> None:
     before, now = code(world, -30), code(world)
 
     def read(text: str) -> bool:
-        return world.store.do(lambda db: totp.check(db, world.user["id"], text, spend=False))
+        return world.store.write_sync(
+            lambda db: totp.check(db, world.user["id"], text, spend=False)
+        )
 
     assert read(now)
     assert read(before)
@@ -138,13 +142,13 @@ def test_the_secret_is_shown_once_and_kept_sealed(world: World) -> None:
     asked = parse_qs(parts.query)
     (secret,) = asked["secret"]
     assert asked["issuer"] == ["tocsin"]
-    (row,) = world.store.look(lambda db: db.all("SELECT * FROM one_time"))
+    (row,) = world.store.read_sync(lambda db: db.all("SELECT * FROM one_time"))
     assert secret.encode() not in bytes(row["secret"])
     key = base64.b32decode(secret + "=" * (-len(secret) % 8))
     assert len(key) == 20
     assert check(world, code(world, key=key))
-    assert world.store.look(totp.is_set_up, world.user["id"], secret.lower())
-    assert not world.store.look(totp.is_set_up, world.user["id"], SECRET)
+    assert world.store.read_sync(totp.is_set_up, world.user["id"], secret.lower())
+    assert not world.store.read_sync(totp.is_set_up, world.user["id"], SECRET)
 
 
 def test_a_new_secret_ends_the_old_one(world: World) -> None:
@@ -161,13 +165,13 @@ def test_an_invalid_secret_is_rejected(world: World, secret: str) -> None:
 
 def test_stored_passwords(world: World) -> None:
     mine = world.user["id"]
-    assert world.store.look(accounts.stored_password, mine) is None
+    assert world.store.read_sync(accounts.stored_password, mine) is None
     assert not accounts.password_matches("", None)
-    world.store.do(accounts.set_password, mine, accounts.hash_password("sesame"))
-    stored = world.store.look(accounts.stored_password, mine)
+    world.store.write_sync(accounts.set_password, mine, accounts.hash_password("sesame"))
+    stored = world.store.read_sync(accounts.stored_password, mine)
     assert stored.startswith("$argon2id$")
     assert accounts.password_matches("sesame", stored)
     assert not accounts.password_matches("Sesame", stored)
-    assert world.store.look(accounts.check_password, mine, "sesame")
-    world.store.do(accounts.set_password, mine, None)
-    assert not world.store.look(accounts.check_password, mine, "sesame")
+    assert world.store.read_sync(accounts.check_password, mine, "sesame")
+    world.store.write_sync(accounts.set_password, mine, None)
+    assert not world.store.read_sync(accounts.check_password, mine, "sesame")

@@ -27,43 +27,45 @@ def test_bad_names_of_agent_variables(name: str) -> None:
 
 @pytest.fixture
 def org(world: World) -> Row:
-    return world.store.do(accounts.create, "acme", kind="Organization")
+    return world.store.write_sync(accounts.create, "acme", kind="Organization")
 
 
 def make(world: World, org: Row, name: str = "a", **given: object) -> Row:
     given = {"value": "x", "visibility": "all"} | given
-    return world.store.do(agent_variables.create, org["id"], name, **given)
+    return world.store.write_sync(agent_variables.create, org["id"], name, **given)
 
 
 def test_a_variable_is_found_by_its_name_in_any_case(world: World, org: Row) -> None:
     row = make(world, org, "Zone")
-    assert world.store.look(agent_variables.get, org["id"], "zONE") == row
-    assert world.store.look(agent_variables.get, world.user["id"], "zone") is None
+    assert world.store.read_sync(agent_variables.get, org["id"], "zONE") == row
+    assert world.store.read_sync(agent_variables.get, world.user["id"], "zone") is None
     with pytest.raises(Conflict, match="has a variable ZONE"):
         make(world, org, "zone")
 
 
 def test_changed_while_it_goes(world: World, org: Row) -> None:
     row = make(world, org)
-    world.store.do(agent_variables.delete, row)
+    world.store.write_sync(agent_variables.delete, row)
     with pytest.raises(Missing):
-        world.store.do(agent_variables.update, row, value="y")
+        world.store.write_sync(agent_variables.update, row, value="y")
 
 
 def test_a_variable_can_be_renamed_to_a_free_name(world: World, org: Row) -> None:
     row, _ = make(world, org), make(world, org, "b")
     with pytest.raises(Conflict):
-        world.store.do(agent_variables.update, row, name="B")
-    assert not world.store.do(agent_variables.update, row, name="A")
-    assert world.store.do(agent_variables.update, row, name="c")
+        world.store.write_sync(agent_variables.update, row, name="B")
+    assert not world.store.write_sync(agent_variables.update, row, name="A")
+    assert world.store.write_sync(agent_variables.update, row, name="c")
 
 
 def test_a_removed_repository_is_no_longer_selected(world: World, org: Row) -> None:
-    repo = world.store.do(repositories.create, org["id"], "tools")
+    repo = world.store.write_sync(repositories.create, org["id"], "tools")
     row = make(world, org, visibility="selected", selected=[repo["id"]])
-    assert world.store.look(agent_repositories.ids, row["id"]) == {repo["id"]}
-    world.store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"]))
-    assert world.store.look(agent_repositories.ids, row["id"]) == set()
+    assert world.store.read_sync(agent_repositories.ids, row["id"]) == {repo["id"]}
+    world.store.write_sync(
+        lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"])
+    )
+    assert world.store.read_sync(agent_repositories.ids, row["id"]) == set()
 
 
 @pytest.mark.parametrize(
@@ -80,4 +82,4 @@ def test_those_with_one_of_the_roles_collaborate(
     for shown, found in ((True, collaborates), (False, False)):
         viewer = RepositoryViewer(somebody, private=shown)
         given = (org["id"], somebody["id"], viewer, ["triage", "write"])
-        assert world.store.look(agent_repositories.collaborates, *given) is found
+        assert world.store.read_sync(agent_repositories.collaborates, *given) is found

@@ -35,7 +35,7 @@ class Seats(RuleBasedStateMachine):
         # Every example starts at the same time, so earlier examples do not change its result.
         self.world.clock.advance((START - self.world.now) / SECOND)
         self.made = 0
-        self.world.store.do(self._begin)
+        self.world.store.write_sync(self._begin)
 
     def _begin(self, db: Connection) -> None:
         db.execute("DELETE FROM account WHERE id <> :id", id=self.world.user["id"])
@@ -62,29 +62,29 @@ class Seats(RuleBasedStateMachine):
     @rule(where=WHERE, chosen=SOME_PEOPLE)
     def give_users(self, where: int, chosen: list[int]) -> None:
         made, _ = self.organizations[where]
-        self.world.store.do(assistant_seats.give_users, made["id"], self._ids(chosen))
+        self.world.store.write_sync(assistant_seats.give_users, made["id"], self._ids(chosen))
 
     @rule(where=WHERE, chosen=SOME_TEAMS)
     def give_teams(self, where: int, chosen: list[int]) -> None:
         made, own = self.organizations[where]
         ids = [own[number]["id"] for number in chosen]
-        self.world.store.do(assistant_seats.give_teams, made["id"], ids)
+        self.world.store.write_sync(assistant_seats.give_teams, made["id"], ids)
 
     @rule(where=WHERE, chosen=SOME_PEOPLE)
     def cancel_users(self, where: int, chosen: list[int]) -> None:
         made, _ = self.organizations[where]
-        self.world.store.do(assistant_seats.cancel_users, made["id"], self._ids(chosen))
+        self.world.store.write_sync(assistant_seats.cancel_users, made["id"], self._ids(chosen))
 
     @rule(where=WHERE, chosen=SOME_TEAMS)
     def cancel_teams(self, where: int, chosen: list[int]) -> None:
         made, own = self.organizations[where]
         ids = [own[number]["id"] for number in chosen]
-        self.world.store.do(assistant_seats.cancel_teams, made["id"], ids)
+        self.world.store.write_sync(assistant_seats.cancel_teams, made["id"], ids)
 
     @rule(where=WHERE, team=st.integers(0, TEAMS - 1), chosen=SOME_PEOPLE)
     def join_team(self, where: int, team: int, chosen: list[int]) -> None:
         _, own = self.organizations[where]
-        self.world.store.do(teams.join, own[team]["id"], self._ids(chosen))
+        self.world.store.write_sync(teams.join, own[team]["id"], self._ids(chosen))
 
     @rule(where=WHERE, management=st.sampled_from(["assign_all", "assign_selected"]))
     def manage(self, where: int, management: str) -> None:
@@ -126,19 +126,19 @@ class Seats(RuleBasedStateMachine):
     @rule(limit=st.integers(1, 3))
     def ended_seats_are_removed(self, limit: int) -> None:
         (kind,) = [one for one in expiring.EXPIRING if one.event == SEATS]
-        self.world.store.do(kind.expire, limit)
+        self.world.store.write_sync(kind.expire, limit)
 
     @invariant()
     def the_number_is_exact(self) -> None:
         for made, _ in getattr(self, "organizations", ()):
-            stored, counted = self.world.store.look(_totals, made["id"])
+            stored, counted = self.world.store.read_sync(_totals, made["id"])
             assert stored == counted
 
     @invariant()
     def the_number_of_each_end_is_exact(self) -> None:
         """The number includes ended seats that are not removed yet."""
         if hasattr(self, "organizations"):
-            assert self.world.store.look(_stored) == self.world.store.look(_counted)
+            assert self.world.store.read_sync(_stored) == self.world.store.read_sync(_counted)
 
 
 def _totals(db: Connection, organization_id: int) -> tuple[int, int]:

@@ -13,25 +13,25 @@ TODAY, BEFORE = "2026-11-21", "2026-11-20"
 
 @pytest.fixture
 def globe(store: Store) -> Using:
-    return store.do(using)
+    return store.write_sync(using)
 
 
 def kept(store: Store) -> list[Row]:
-    return store.look(lambda db: db.all("SELECT * FROM usage ORDER BY id"))
+    return store.read_sync(lambda db: db.all("SELECT * FROM usage ORDER BY id"))
 
 
 def days(store: Store) -> dict[str, tuple[int, int]]:
-    rows = store.look(lambda db: db.all("SELECT * FROM usage_day"))
+    rows = store.read_sync(lambda db: db.all("SELECT * FROM usage_day"))
     return {usage_days.iso(row["day"]): (row["version"], row["made_version"]) for row in rows}
 
 
 def test_the_last_word_of_a_combination_counts(store: Store, globe: Using) -> None:
     twice = [globe.row(BEFORE, lines=1), globe.row(BEFORE, lines=2)]
-    assert store.do(usage.record, twice) == 1
+    assert store.write_sync(usage.record, twice) == 1
     assert [row["lines"] for row in kept(store)] == [2]
-    assert store.do(usage.record, twice) == 0
+    assert store.write_sync(usage.record, twice) == 0
     assert days(store) == {BEFORE: (1, 0)}
-    assert store.do(usage.record, [globe.row(BEFORE, lines=3), globe.row(TODAY)]) == 2
+    assert store.write_sync(usage.record, [globe.row(BEFORE, lines=3), globe.row(TODAY)]) == 2
     assert [row["lines"] for row in kept(store)] == [3, 0]
     assert days(store) == {BEFORE: (2, 0), TODAY: (1, 0)}
 
@@ -46,21 +46,21 @@ def test_each_combination_is_one(store: Store, globe: Using) -> None:
         globe.row(BEFORE, repo_id=globe.tools["id"]),
         globe.row(BEFORE, team_id=globe.ops["id"]),
     ]
-    assert store.do(usage.record, rows) == len(rows)
-    assert store.do(usage.record, rows) == 0
-    named = sorted(store.look(usage_names.list_all, globe.enterprise["id"]).values())
+    assert store.write_sync(usage.record, rows) == len(rows)
+    assert store.write_sync(usage.record, rows) == 0
+    named = sorted(store.read_sync(usage_names.list_all, globe.enterprise["id"]).values())
     assert named == ["m", "vim", "vim"]
 
 
 def test_too_many_names(store: Store, globe: Using, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage_names, "MOST", 2)
-    store.do(usage.record, [globe.row(BEFORE, editor=each) for each in ("a", "b", "a", "")])
+    store.write_sync(usage.record, [globe.row(BEFORE, editor=each) for each in ("a", "b", "a", "")])
     with pytest.raises(Invalid, match="at most 2 different names of editors"):
-        store.do(usage.record, [globe.row(BEFORE, editor="c")])
+        store.write_sync(usage.record, [globe.row(BEFORE, editor="c")])
     assert len(kept(store)) == 3
     # The limit holds for each kind of name and each enterprise separately.
-    other = store.do(using, "moon")
-    store.do(usage.record, [globe.row(BEFORE, language="c"), other.row(BEFORE, editor="c")])
+    other = store.write_sync(using, "moon")
+    store.write_sync(usage.record, [globe.row(BEFORE, language="c"), other.row(BEFORE, editor="c")])
 
 
 def test_seats_are_refreshed(store: Store, globe: Using) -> None:
@@ -69,27 +69,29 @@ def test_seats_are_refreshed(store: Store, globe: Using) -> None:
         assert row is not None
         return row["active_at"], row["editor"]
 
-    store.do(usage.record, [globe.row(BEFORE, editor="vim"), globe.row(BEFORE, globe.ben)])
+    store.write_sync(usage.record, [globe.row(BEFORE, editor="vim"), globe.row(BEFORE, globe.ben)])
     ends = parse(f"{BEFORE}T00:00:00Z") + DAY - 1
-    assert store.look(seat, globe.ann) == (ends, "vim")
-    assert store.look(seat, globe.ben) == (ends, None)
+    assert store.read_sync(seat, globe.ann) == (ends, "vim")
+    assert store.read_sync(seat, globe.ben) == (ends, None)
     # An earlier day changes nothing. Activity of today gets the current time.
-    store.do(usage.record, [globe.row("2026-11-01", editor="ed"), globe.row(TODAY, globe.ben)])
-    assert store.look(seat, globe.ann) == (ends, "vim")
-    store.do(usage.record, [globe.row(TODAY, editor="ed"), globe.row(TODAY)])
-    assert store.look(seat, globe.ann) == (store.clock.now(), "ed")
+    store.write_sync(
+        usage.record, [globe.row("2026-11-01", editor="ed"), globe.row(TODAY, globe.ben)]
+    )
+    assert store.read_sync(seat, globe.ann) == (ends, "vim")
+    store.write_sync(usage.record, [globe.row(TODAY, editor="ed"), globe.row(TODAY)])
+    assert store.read_sync(seat, globe.ann) == (store.clock.now(), "ed")
     # A row without activity does not update the seat.
-    store.do(usage.record, [globe.row(TODAY, globe.ben, active=False, editor="ed")])
-    assert store.look(seat, globe.ben)[1] is None
+    store.write_sync(usage.record, [globe.row(TODAY, globe.ben, active=False, editor="ed")])
+    assert store.read_sync(seat, globe.ben)[1] is None
 
 
 def test_old_rows_are_dropped(store: Store, globe: Using) -> None:
     for number in range(5):
-        store.do(usage.record, [globe.row("2026-10-01", repo_id=number), globe.row(BEFORE)])
+        store.write_sync(usage.record, [globe.row("2026-10-01", repo_id=number), globe.row(BEFORE)])
     before = usage_days.of_iso("2026-10-02")
-    assert store.do(usage.drop, before, 3) == 3
+    assert store.write_sync(usage.drop, before, 3) == 3
     assert days(store).keys() == {"2026-10-01", BEFORE}
-    assert store.do(usage.drop, before, 3) == 2
+    assert store.write_sync(usage.drop, before, 3) == 2
     assert days(store).keys() == {BEFORE}
     assert len(kept(store)) == 1
 
@@ -101,11 +103,11 @@ def test_names_go_with_their_last_usage(
     monkeypatch.setattr(usage_names, "MOST", 2)
     early = [globe.row("2026-10-01", editor=each) for each in ("a", "b")]
     # Later usage of an earlier day does not make a name older.
-    store.do(usage.record, [globe.row(BEFORE, editor="b"), *early])
-    store.do(usage.record, early)
-    store.do(usage.drop, usage_days.of_iso("2026-10-02"), 3)
-    store.do(usage.record, [globe.row(BEFORE, editor="c")])
-    named = store.look(usage_names.list_all, globe.enterprise["id"])
+    store.write_sync(usage.record, [globe.row(BEFORE, editor="b"), *early])
+    store.write_sync(usage.record, early)
+    store.write_sync(usage.drop, usage_days.of_iso("2026-10-02"), 3)
+    store.write_sync(usage.record, [globe.row(BEFORE, editor="c")])
+    named = store.read_sync(usage_names.list_all, globe.enterprise["id"])
     assert sorted(named.values()) == ["b", "c"]
     assert {row["editor_id"] for row in kept(store)} == named.keys()
 

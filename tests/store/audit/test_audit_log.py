@@ -35,12 +35,12 @@ def write(store: Store, *entries: AuditEntry) -> None:
         for one in entries:
             audit_log.add(db, one)
 
-    store.do(adding)
+    store.write_sync(adding)
 
 
 def checked(store: Store, portion: int = 2) -> Chain:
-    chain = store.look(audit_check.start_check)
-    while store.look(audit_check.check, chain, portion):
+    chain = store.read_sync(audit_check.start_check)
+    while store.read_sync(audit_check.check, chain, portion):
         pass
     return chain
 
@@ -50,7 +50,7 @@ def problems(store: Store) -> list[str]:
 
 
 def rows(store: Store, **given: object) -> list[Row]:
-    return store.look(audit_search.page, AuditFilter(**given), limit=100)
+    return store.read_sync(audit_search.page, AuditFilter(**given), limit=100)
 
 
 def numbers(store: Store, **given: object) -> list[int]:
@@ -69,7 +69,7 @@ def test_the_chain_is_locked_after_all_counters(
 
     asked = statements(monkeypatch)
     calls = (add, count) if first else (count, add)
-    store.do(lambda db: [call(db) for call in calls])
+    store.write_sync(lambda db: [call(db) for call in calls])
     places = [sql.split()[2] for sql in asked if sql.startswith("INSERT INTO")]
     assert places[-1] == "audit"
     assert "tally" in places
@@ -111,7 +111,7 @@ def test_an_entry_is_written_with_the_change_or_not_at_all(store: Store) -> None
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError):
-        store.do(failing)
+        store.write_sync(failing)
     assert rows(store) == []
 
 
@@ -141,8 +141,10 @@ def test_the_audit_log_in_pages(store: Store, clock: MovableClock) -> None:
         clock.advance(60)
     write(store, AuditEntry(ADA, "hub/subscribe", "/hub", "204"))
     assert numbers(store) == [6, 5, 4, 3, 2, 1]
-    assert [row["id"] for row in store.look(audit_search.page, limit=2)] == [6, 5]
-    assert [row["id"] for row in store.look(audit_search.page, AuditFilter(before=5), limit=2)] == [
+    assert [row["id"] for row in store.read_sync(audit_search.page, limit=2)] == [6, 5]
+    assert [
+        row["id"] for row in store.read_sync(audit_search.page, AuditFilter(before=5), limit=2)
+    ] == [
         4,
         3,
     ]
@@ -151,10 +153,10 @@ def test_the_audit_log_in_pages(store: Store, clock: MovableClock) -> None:
     assert numbers(store, since=clock.now() - 130 * SECOND) == [6, 5, 4]
     assert numbers(store, since=clock.now() + 1) == []
     assert numbers(store, actors=["ada"], actions=["repos/create-webhook"], before=5) == [3, 1]
-    found = store.look(audit_search.latest_entry, "hub/subscribe")
+    found = store.read_sync(audit_search.latest_entry, "hub/subscribe")
     assert found is not None
     assert found["id"] == 6
-    assert store.look(audit_search.latest_entry, "nothing") is None
+    assert store.read_sync(audit_search.latest_entry, "nothing") is None
 
 
 def test_a_part_of_a_name_finds_entries_of_all_such_names(store: Store) -> None:
@@ -162,20 +164,20 @@ def test_a_part_of_a_name_finds_entries_of_all_such_names(store: Store) -> None:
     write(store, AuditEntry(Actor("Adam", "token"), "hub/subscribe", "/hub", "204"))
     write(store, AuditEntry(Actor("bob_%", "token"), "hub/unsubscribe", "/hub", "204"))
     found = {
-        text: sorted(store.look(audit_search.find_names, "actor", text).names)
+        text: sorted(store.read_sync(audit_search.find_names, "actor", text).names)
         for text in ("ada", "AD", "b_", "%", "nobody")
     }
     assert found == {
         "ada": ["ada"], "AD": ["Adam", "ada"], "b_": ["bob_%"], "%": ["bob_%"], "nobody": [],
     }  # fmt: skip
     hub = ["hub/subscribe", "hub/unsubscribe"]
-    assert store.look(audit_search.find_names, "action", "subscribe") == NameMatches(hub)
+    assert store.read_sync(audit_search.find_names, "action", "subscribe") == NameMatches(hub)
     both = {"actors": ["Adam", "ada"], "actions": ["hub/subscribe", "hub/unsubscribe"]}
     assert numbers(store, actors=both["actors"]) == [2, 1]
     assert numbers(store, **both) == [2]
     assert numbers(store, actors=[]) == []
     counts = [
-        store.look(audit_search.count, wanted).many
+        store.read_sync(audit_search.count, wanted).many
         for wanted in (
             AuditFilter(),
             AuditFilter(actors=["ada"]),
@@ -193,11 +195,11 @@ def test_a_search_says_when_it_leaves_out_names(
     for name in ("ada", "adam", "bob"):
         write(store, AuditEntry(Actor(name, "token"), "x", "/", "204"))
     monkeypatch.setattr(audit_search, limit, 2)
-    assert store.look(audit_search.find_names, "actor", "bob") == NameMatches(["bob"])
-    wanted, partial = store.look(audit_search.find, "a", "", AuditFilter())
+    assert store.read_sync(audit_search.find_names, "actor", "bob") == NameMatches(["bob"])
+    wanted, partial = store.read_sync(audit_search.find, "a", "", AuditFilter())
     assert (wanted.actors, partial) == (["ada", "adam"], ["a"] if limit == "MOST_EXAMINED" else [])
     monkeypatch.setattr(audit_search, limit, 1)
-    assert store.look(audit_search.find_names, "actor", "a") == NameMatches(["ada"], more=True)
+    assert store.read_sync(audit_search.find_names, "actor", "a") == NameMatches(["ada"], more=True)
 
 
 def test_a_search_finds_the_newest_of_all_names(
@@ -228,9 +230,9 @@ def test_a_search_finds_the_newest_of_all_names(
         ]
         found = [number for number in of_time if before is None or number < before]
         wanted = AuditFilter(actors, actions, since, before=before)
-        page = store.look(audit_search.page, wanted, limit=4)
+        page = store.read_sync(audit_search.page, wanted, limit=4)
         assert [row["id"] for row in page] == found[:4], wanted
-        counted = store.look(audit_search.count, wanted)
+        counted = store.read_sync(audit_search.count, wanted)
         assert counted == Matches(min(len(of_time), 5), more=len(of_time) > 5), wanted
 
 
@@ -244,7 +246,7 @@ def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
     }
     store = open_store("sqlite", data_dir=tmp_path)
     for index, given in wanted.items():
-        plan = store.look(lambda db, given=given: explained(db, given))
+        plan = store.read_sync(lambda db, given=given: explained(db, given))
         # With names, the plan sorts only the newest entries of each name, at most a page of them.
         assert "TEMP B-TREE" not in plan or "actors" in given or "actions" in given
         assert index == "ORDER BY" or f"INDEX {index} " in plan, plan
@@ -291,7 +293,7 @@ def test_the_database_refuses_changes(store: Store, url: str, sql: str) -> None:
         sql = "TRUNCATE audit"
     write(store, entry(1), entry(2))
     with pytest.raises(Unavailable, match="the audit log is only added to"):
-        store.do(lambda db: db.execute(sql))
+        store.write_sync(lambda db: db.execute(sql))
     assert numbers(store) == [2, 1]
 
 
@@ -305,7 +307,7 @@ def tamper(store: Store, url: str) -> Tampering:
     assert problems(store) == []
 
     def run(*statements: str) -> None:
-        store.do(forge, *statements)
+        store.write_sync(forge, *statements)
 
     return run
 
@@ -360,7 +362,7 @@ def test_an_entry_with_a_value_of_another_type_is_listed(
     store: Store, tamper: Tampering, change: str, name: str, shown: object
 ) -> None:
     tamper(f"UPDATE audit SET {change} WHERE id = 3")
-    rows = {row["id"]: row for row in store.look(audit_search.page, limit=10)}
+    rows = {row["id"]: row for row in store.read_sync(audit_search.page, limit=10)}
     assert sorted(rows) == [1, 2, 3, 4, 5, 6]
     assert rows[3][name] == shown
 
@@ -391,13 +393,13 @@ def test_renumbered_entries_are_noticed(store: Store, tamper: Tampering) -> None
 
 
 def test_a_known_digest_shows_that_the_end_was_cut_off(store: Store, tamper: Tampering) -> None:
-    number, digest, _ = store.look(audit_log.chain_head)
-    assert store.look(audit_check.has_digest, number, digest.hex())
+    number, digest, _ = store.read_sync(audit_log.chain_head)
+    assert store.read_sync(audit_check.has_digest, number, digest.hex())
     tamper("DELETE FROM audit WHERE id > 4")
     assert problems(store) == []
-    assert not store.look(audit_check.has_digest, number, digest.hex())
+    assert not store.read_sync(audit_check.has_digest, number, digest.hex())
     write(store, entry(9), entry(9))
-    assert not store.look(audit_check.has_digest, number, digest.hex())
+    assert not store.read_sync(audit_check.has_digest, number, digest.hex())
 
 
 def test_the_beginning_cut_off_is_noticed(store: Store, tamper: Tampering) -> None:
@@ -409,18 +411,18 @@ def test_the_beginning_cut_off_is_noticed(store: Store, tamper: Tampering) -> No
 
 
 def release(store: Store, before: int) -> None:
-    last = store.look(audit_check.last_before, before)
-    chain = store.look(audit_check.start_check)
-    while store.look(audit_check.check, chain, 2, last):
+    last = store.read_sync(audit_check.last_before, before)
+    chain = store.read_sync(audit_check.start_check)
+    while store.read_sync(audit_check.check, chain, 2, last):
         pass
     if chain.count:
-        store.do(audit_check.record_pruning, chain)
+        store.write_sync(audit_check.record_pruning, chain)
 
 
 def prune(store: Store, before: int) -> int:
     release(store, before)
     many = 0
-    while dropped := store.do(audit_check.drop, before, 2):
+    while dropped := store.write_sync(audit_check.drop, before, 2):
         many += dropped
     return many
 
@@ -462,7 +464,7 @@ def test_pruning_that_was_cut_off_can_be_checked_and_goes_on(
     write(store, *(entry(number) for number in range(5)))
     clock.advance(2 * DAY / SECOND)
     release(store, clock.now())
-    assert store.do(audit_check.drop, 0, 2) == 2
+    assert store.write_sync(audit_check.drop, 0, 2) == 2
     assert numbers(store) == [6, 5, 4, 3]
     assert problems(store) == []
     assert prune(store, clock.now()) == 3
@@ -471,20 +473,20 @@ def test_pruning_that_was_cut_off_can_be_checked_and_goes_on(
 
 def test_entries_that_were_not_pruned_cannot_be_deleted(store: Store) -> None:
     write(store, entry(1))
-    assert store.do(audit_check.drop, 1 << 60, 10) == 0
+    assert store.write_sync(audit_check.drop, 1 << 60, 10) == 0
     with pytest.raises((Unavailable, sqlite3.Error)):
-        store.do(lambda db: db.execute("DELETE FROM audit WHERE id = 1"))
+        store.write_sync(lambda db: db.execute("DELETE FROM audit WHERE id = 1"))
 
 
 # Forged prunings. An attacker may add rows, but does not have the key.
 
 
 def add_forged(store: Store, through: int, at: int, digest: str = "00" * 32) -> int:
-    number, _, _ = store.look(audit_log.chain_head)
+    number, _, _ = store.read_sync(audit_log.chain_head)
     details = f'{{"through":{through},"digest":"{digest}"}}'
     row = (number + 1, at, "retention", "daemon", "audit prune", "/", "done", details, through)
     columns = "id, at, actor, via, action, target, outcome, details, through, digest"
-    store.do(lambda db: db.insert_many("audit", columns, [(*row, bytes(32))]))
+    store.write_sync(lambda db: db.insert_many("audit", columns, [(*row, bytes(32))]))
     return number + 1
 
 
@@ -496,8 +498,8 @@ def test_a_row_that_releases_itself_releases_no_row(store: Store, clock: Movable
     for number in (2, forged):
         sql = f"DELETE FROM audit WHERE id = {number}"
         with pytest.raises(Unavailable, match="the audit log is only added to"):
-            store.do(lambda db, sql=sql: db.execute(sql))
-    assert store.do(audit_check.drop, 0, 10) == 0
+            store.write_sync(lambda db, sql=sql: db.execute(sql))
+    assert store.write_sync(audit_check.drop, 0, 10) == 0
     chain = checked(store)
     assert (chain.first, chain.count) == (1, 4)
     assert chain.problems == ["entry 4 is not what was written, or the one before it is not"]
@@ -508,7 +510,7 @@ def test_a_forged_pruning_is_noticed(store: Store, clock: MovableClock, digest: 
     """The database lets it delete the rows before, but the check covers the row itself."""
     write(store, *(entry(number) for number in range(3)))
     forged = add_forged(store, 3, clock.now(), digest)
-    store.do(lambda db: db.execute("DELETE FROM audit WHERE id <= 3"))
+    store.write_sync(lambda db: db.execute("DELETE FROM audit WHERE id <= 3"))
     wrong = f"entry {forged} is not what was written, or the one before it is not"
     assert problems(store) == [wrong]
     write(store, entry(9))
@@ -520,7 +522,7 @@ def test_pruning_keeps_the_problems_of_deleted_entries(store: Store, clock: Mova
     write(store, *(entry(number) for number in range(3)))
     clock.advance(10 * DAY / SECOND)
     forged = add_forged(store, 3, 0)
-    store.do(lambda db: db.execute("DELETE FROM audit WHERE id <= 3"))
+    store.write_sync(lambda db: db.execute("DELETE FROM audit WHERE id <= 3"))
     assert prune(store, clock.now() - 5 * DAY) == 1
     wrong = f"entry {forged} is not what was written, or the one before it is not"
     kept = f"{wrong} (before entry {forged + 1} let it be deleted)"

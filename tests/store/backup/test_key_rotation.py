@@ -41,7 +41,7 @@ def renewed(store: Store) -> dict[str, RotationResult]:
 
 def test_every_kind_of_secret_is_rotated(tmp_path: Path) -> None:
     store = open_store("sqlite", data_dir=tmp_path)
-    store.do(fill_all)
+    store.write_sync(fill_all)
 
     def texts(db: Connection) -> dict[str, list[str]]:
         return {
@@ -55,7 +55,7 @@ def test_every_kind_of_secret_is_rotated(tmp_path: Path) -> None:
             for one in ENCRYPTED_COLUMNS
         }
 
-    before = store.look(texts)
+    before = store.read_sync(texts)
     assert all(before.values())
     exchanged(tmp_path / "secret.key")
     found = renewed(store)
@@ -65,13 +65,13 @@ def test_every_kind_of_secret_is_rotated(tmp_path: Path) -> None:
     forgotten(tmp_path / "secret.key")
     store.shut()
     again = open_store("sqlite", data_dir=tmp_path)
-    assert again.look(texts) == before
+    assert again.read_sync(texts) == before
     assert all(done == RotationResult(done.examined, 0, 0) for done in renewed(again).values())
     again.shut()
 
 
 def secrets(store: Store) -> list[str | None]:
-    return store.look(lambda db: [hooks.secret_of(db, row) for row in hooks.every(db)])
+    return store.read_sync(lambda db: [hooks.secret_of(db, row) for row in hooks.every(db)])
 
 
 def test_keys_are_rotated_in_portions(world: World, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_keys_are_rotated_in_portions(world: World, tmp_path: Path) -> None:
     for number, secret in enumerate(made):
         world.hook("push", secret=secret, url=f"https://receiver.example/{number}")
         world.hook("push", url=f"https://receiver.example/none/{number}")
-    world.store.do(sources.create, "forge", "hush")
+    world.store.write_sync(sources.create, "forge", "hush")
     exchanged(tmp_path / "data" / "secret.key")
     found = renewed(world.store)
     assert found["hook.secret"] == RotationResult(10, 10, 0)
@@ -93,7 +93,7 @@ def test_an_interrupted_rotation_can_be_continued(world: World, tmp_path: Path) 
         world.hook("push", secret=f"hush-{number}", url=f"https://receiver.example/{number}")
     exchanged(tmp_path / "data" / "secret.key")
     one = next(one for one in ENCRYPTED_COLUMNS if str(one) == "hook.secret")
-    world.store.do(key_rotation.rotate_portion, one, ())
+    world.store.write_sync(key_rotation.rotate_portion, one, ())
     assert renewed(world.store)["hook.secret"] == RotationResult(7, 4, 0)
 
 
@@ -120,12 +120,12 @@ def test_a_secret_changed_meanwhile_keeps_its_new_value(
 def test_a_secret_that_no_key_opens_is_kept(world: World, tmp_path: Path) -> None:
     hook = world.hook("push", secret="hush")
     world.hook("push", secret="hush", url="https://receiver.example/other")
-    world.store.do(
+    world.store.write_sync(
         lambda db: db.execute("UPDATE hook SET secret = :x WHERE id = :id", x=b"?", id=hook["id"])
     )
     exchanged(tmp_path / "data" / "secret.key")
     assert renewed(world.store)["hook.secret"] == RotationResult(2, 1, 1)
-    kept = world.store.look(
+    kept = world.store.read_sync(
         lambda db: db.value("SELECT secret FROM hook WHERE id = :id", id=hook["id"])
     )
     assert bytes(kept) == b"?"

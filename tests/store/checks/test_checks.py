@@ -88,11 +88,11 @@ def reflect(world: World, **payload: Any) -> None:
 
 
 def run_of(world: World, number: int = 128620228) -> Row | None:
-    return world.store.look(check_runs.get, world.repo["id"], number)
+    return world.store.read_sync(check_runs.get, world.repo["id"], number)
 
 
 def suite_of(world: World, number: int = 118578147) -> Row:
-    return required(world.store.look(check_suites.get, world.repo["id"], number))
+    return required(world.store.read_sync(check_suites.get, world.repo["id"], number))
 
 
 def own_suite(world: World, sha: str = SHA) -> Row:
@@ -107,7 +107,7 @@ def own_suite(world: World, sha: str = SHA) -> Row:
 
 def make_run(world: World, name: str = "lint", **fields: Any) -> Row:
     given = {"name": name, "status": "queued", **fields}
-    return world.store.do(check_runs.create, own_suite(world), given)
+    return world.store.write_sync(check_runs.create, own_suite(world), given)
 
 
 # Payloads of platforms
@@ -139,8 +139,8 @@ def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:
         "6" * 40,
         "queued",
     )
-    app = world.store.look(check_apps.of, [suite["id"]])[suite["id"]]
-    owner = required(world.store.look(accounts.by_login, "octocoders"))
+    app = world.store.read_sync(check_apps.of, [suite["id"]])[suite["id"]]
+    owner = required(world.store.read_sync(accounts.by_login, "octocoders"))
     assert (
         app.items()
         >= {
@@ -157,7 +157,7 @@ def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:
 def test_a_suite_stands_as_the_platform_says(world: World) -> None:
     reflect(world, check_run=reported(**DONE))
     assert suite_of(world)["status"] == "queued"
-    world.store.do(check_suites.roll_up, suite_of(world)["id"])
+    world.store.write_sync(check_suites.roll_up, suite_of(world)["id"])
     assert suite_of(world)["status"] == "queued"
     later = reported_suite(
         status="completed", conclusion="failure", updated_at="2019-05-15T15:23:00Z"
@@ -234,7 +234,7 @@ def test_a_time_far_ahead_freezes_neither_a_check_run_nor_its_app(world: World) 
     run, suite_id = run_of(world), suite_of(world)["id"]
     assert run is not None
     assert (run["conclusion"], iso(run["completed_at"])) == ("failure", DONE["completed_at"])
-    assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == APP["name"]
+    assert world.store.read_sync(check_apps.of, [suite_id])[suite_id]["name"] == APP["name"]
 
 
 def test_a_time_that_was_far_ahead_freezes_no_check_run_when_it_is_near(world: World) -> None:
@@ -249,7 +249,7 @@ def test_a_time_that_was_far_ahead_freezes_no_check_run_when_it_is_near(world: W
     run, suite_id = run_of(world), suite_of(world)["id"]
     assert run is not None
     assert run["conclusion"] == "failure"
-    assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == APP["name"]
+    assert world.store.read_sync(check_apps.of, [suite_id])[suite_id]["name"] == APP["name"]
 
 
 def test_stale_is_a_platform_s_word(world: World) -> None:
@@ -294,8 +294,8 @@ def test_a_platform_s_number_is_not_given_here(world: World) -> None:
 def test_numbers_are_a_repository_s(world: World) -> None:
     reflect(world, check_run=reported())
     elsewhere = world.another_repo()["id"]
-    assert world.store.look(check_runs.get, elsewhere, 128620228) is None
-    assert world.store.look(check_suites.get, elsewhere, 118578147) is None
+    assert world.store.read_sync(check_runs.get, elsewhere, 128620228) is None
+    assert world.store.read_sync(check_suites.get, elsewhere, 118578147) is None
 
 
 def test_an_app_s_later_word(world: World) -> None:
@@ -306,21 +306,21 @@ def test_an_app_s_later_word(world: World) -> None:
         # This payload is as old as the stored suite, so it is not ignored as outdated.
         reflect(world, check_suite=reported_suite(app=app))
     suite_id = suite_of(world)["id"]
-    assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == "renamed"
+    assert world.store.read_sync(check_apps.of, [suite_id])[suite_id]["name"] == "renamed"
 
 
 def test_an_app_in_an_event_changes_in_no_other_repository(world: World) -> None:
     reflect(world, check_suite=reported_suite(app=APP))
     suite_id = suite_of(world)["id"]
-    before = world.store.look(check_apps.of, [suite_id])
+    before = world.store.read_sync(check_apps.of, [suite_id])
     another = World(world.store, world.clock, world.user, world.another_repo())
     later = APP | {"name": "Evil", "html_url": "https://evil.example", "updated_at": "2099-01-01"}
     reflect(another, check_suite=reported_suite(app=later))
-    assert world.store.look(check_apps.of, [suite_id]) == before
+    assert world.store.read_sync(check_apps.of, [suite_id]) == before
     theirs = suite_of(another)["id"]
-    assert world.store.look(check_apps.of, [theirs])[theirs]["name"] == "Evil"
-    world.store.do(repository_removal.remove, another.repo)
-    assert world.store.look(check_apps.of, [suite_id]) == before
+    assert world.store.read_sync(check_apps.of, [theirs])[theirs]["name"] == "Evil"
+    world.store.write_sync(repository_removal.remove, another.repo)
+    assert world.store.read_sync(check_apps.of, [suite_id]) == before
 
 
 odd = st.recursive(
@@ -373,7 +373,7 @@ def test_long_values_are_cut(world: World) -> None:
     assert len(run["name"]) == 255
     assert (len(run["summary"]), len(run["content"])) == (65_535, 65_535)
     assert len(run["pulls"]) < 20_000
-    kept = world.store.look(check_apps.of, [run["suite_id"]])[run["suite_id"]]
+    kept = world.store.read_sync(check_apps.of, [run["suite_id"]])[run["suite_id"]]
     assert (len(kept["permissions"]), len(kept["events"])) == (100, 200)
 
 
@@ -404,9 +404,9 @@ def test_the_newest_thousand_runs_of_a_name_are_kept(world: World) -> None:
             db, reflected, 20_000, None, {"name": "many", "status": "queued"}
         )
     in_all = CheckRunFilter(only_latest=False)
-    assert world.store.look(check_runs.count, [suite["id"]], in_all) == 1_005
+    assert world.store.read_sync(check_runs.count, [suite["id"]], in_all) == 1_005
     named = CheckRunFilter("many", only_latest=False)
-    assert world.store.look(check_runs.count, [suite["id"]], named) == 1_000
+    assert world.store.read_sync(check_runs.count, [suite["id"]], named) == 1_000
     assert run_of(world, 10_000) is None
     assert run_of(world, 10_001) is not None
     assert run_of(world, 9_000) is not None
@@ -518,12 +518,12 @@ def test_annotations_are_a_run_s_own(world: World) -> None:
         {"path": "a", "start_line": n, "end_line": n, "level": "notice", "message": str(n)}
         for n in range(3)
     ]
-    world.store.do(check_annotations.append, run["id"], lines)
-    world.store.do(check_annotations.append, other["id"], lines[:1])
-    world.store.do(check_annotations.append, run["id"], [])
-    found = world.store.look(check_annotations.page, run["id"], limit=2, offset=1)
+    world.store.write_sync(check_annotations.append, run["id"], lines)
+    world.store.write_sync(check_annotations.append, other["id"], lines[:1])
+    world.store.write_sync(check_annotations.append, run["id"], [])
+    found = world.store.read_sync(check_annotations.page, run["id"], limit=2, offset=1)
     assert [row["message"] for row in found] == ["1", "2"]
-    assert world.store.do(check_annotations.replace, run["id"], lines) is False
-    assert world.store.do(check_annotations.replace, run["id"], lines[1:]) is True
-    counted = [world.store.look(check_runs.by_id, each["id"]) for each in (run, other)]
+    assert world.store.write_sync(check_annotations.replace, run["id"], lines) is False
+    assert world.store.write_sync(check_annotations.replace, run["id"], lines[1:]) is True
+    counted = [world.store.read_sync(check_runs.by_id, each["id"]) for each in (run, other)]
     assert [row["annotations"] for row in counted if row] == [2, 1]

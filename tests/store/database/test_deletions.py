@@ -86,10 +86,10 @@ on_postgres = pytest.mark.parametrize("url", ["postgres"], indirect=True)
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_row_is_deleted_once(world: World, kind: Kind) -> None:
-    row = world.store.do(kind.make, world)
-    world.store.do(kind.delete, row)
+    row = world.store.write_sync(kind.make, world)
+    world.store.write_sync(kind.delete, row)
     with pytest.raises(Missing):
-        world.store.do(kind.delete, row)
+        world.store.write_sync(kind.delete, row)
 
 
 @on_postgres
@@ -97,7 +97,7 @@ def test_a_row_is_deleted_once(world: World, kind: Kind) -> None:
 def test_a_row_that_two_hubs_delete_is_deleted_once(
     world: World, opened: Callable[[], Store], url: str, kind: Kind
 ) -> None:
-    row = world.store.do(kind.make, world)
+    row = world.store.write_sync(kind.make, world)
     both = [(store, lambda db: kind.delete(db, row)) for store in (world.store, opened())]
     _, found = overlap(url, *both)
     assert isinstance(found, Missing)
@@ -108,7 +108,7 @@ def test_a_row_that_two_hubs_delete_is_deleted_once(
 def test_a_row_is_not_changed_after_its_deletion(
     world: World, opened: Callable[[], Store], url: str, kind: Kind
 ) -> None:
-    row = world.store.do(kind.make, world)
+    row = world.store.write_sync(kind.make, world)
     change = kind.change
     assert change is not None
     first = (world.store, lambda db: kind.delete(db, row))
@@ -120,14 +120,16 @@ def test_a_row_is_not_changed_after_its_deletion(
 def test_two_hubs_change_a_team_without_losing_a_change(
     world: World, opened: Callable[[], Store], url: str
 ) -> None:
-    row = world.store.do(team, world)
+    row = world.store.write_sync(team, world)
 
     def change(**given: str) -> Callable[[Connection], Row]:
         return lambda db: enterprise_teams.update(db, row, **given)
 
     first = (world.store, change(description="Bells"))
     overlap(url, first, (opened(), change(group_id="ringers")))
-    found = required(world.store.look(enterprise_teams.find, row["enterprise_id"], str(row["id"])))
+    found = required(
+        world.store.read_sync(enterprise_teams.find, row["enterprise_id"], str(row["id"]))
+    )
     assert (found["description"], found["group_id"]) == ("Bells", "ringers")
 
 
@@ -142,7 +144,7 @@ def test_a_deleted_issue_comment_counts_once(
         given = (world.user["id"], "Hm")
         return comment_changes.create(db, world.repo, row, *given, association="NONE")
 
-    made, _ = world.store.do(comment), world.store.do(comment)
+    made, _ = world.store.write_sync(comment), world.store.write_sync(comment)
 
     def delete(db: Connection) -> None:
         comment_changes.delete(db, issue_changes.lock(db, row), made)

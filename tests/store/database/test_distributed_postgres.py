@@ -31,7 +31,7 @@ HELD = (
 
 
 def found(store: Store, sql: str) -> list[tuple[Any, ...]]:
-    return list(store.look(lambda db: db.tuples(sql)))
+    return list(store.read_sync(lambda db: db.tuples(sql)))
 
 
 def without_key_on_sqlite(db: Connection) -> list[str]:
@@ -54,7 +54,7 @@ def without_key_on_postgres(db: Connection) -> list[str]:
 
 def test_every_table_has_a_primary_key(store: Store, url: str) -> None:
     without = without_key_on_sqlite if url == "sqlite" else without_key_on_postgres
-    assert store.look(without) == []
+    assert store.read_sync(without) == []
 
 
 class TestOnPostgres:
@@ -121,12 +121,14 @@ def deliver(world: World, hooks: dict[int, int]) -> None:
     lease = world.lease(30 * SECOND)
     good, bad, back, *late = world.claim(lease, *hooks.values())
     assert {one.hook_id for one in (good, bad)} == set(hooks.values())
-    assert store.look(events.get_many, [good.event_id], 1_000_000)
-    store.do(attempt_outcomes.record, [world.outcome(lease, good), world.failure(lease, bad)])
-    store.do(deliveries.release, lease, [back.id])
-    assert sorted(store.do(leases.delivery_ids, lease)) == sorted(one.id for one in late)
-    assert store.do(leases.renew, lease, 30 * SECOND)
-    store.look(deliveries.waiting_hooks)
+    assert store.read_sync(events.get_many, [good.event_id], 1_000_000)
+    store.write_sync(
+        attempt_outcomes.record, [world.outcome(lease, good), world.failure(lease, bad)]
+    )
+    store.write_sync(deliveries.release, lease, [back.id])
+    assert sorted(store.write_sync(leases.delivery_ids, lease)) == sorted(one.id for one in late)
+    assert store.write_sync(leases.renew, lease, 30 * SECOND)
+    store.read_sync(deliveries.waiting_hooks)
     world.clock.advance(31)
-    store.do(leases.release_expired)
-    store.do(deliveries.mark_dead, world.lease(), [late[0].id], "it is too late")
+    store.write_sync(leases.release_expired)
+    store.write_sync(deliveries.mark_dead, world.lease(), [late[0].id], "it is too late")

@@ -32,7 +32,7 @@ def columns_of_bytes(db: Connection) -> set[tuple[str, str]]:
 def test_every_column_of_bytes_is_sealed_or_plain(sqlite: Store) -> None:
     known = {(one.table, one.column) for one in ENCRYPTED_COLUMNS}
     assert not known & PLAIN
-    assert sqlite.look(columns_of_bytes) == known | PLAIN, (
+    assert sqlite.read_sync(columns_of_bytes) == known | PLAIN, (
         "add the column to ENCRYPTED_COLUMNS of store/database/encrypted_columns.py, or to PLAIN"
     )
 
@@ -41,7 +41,7 @@ def test_every_column_of_bytes_is_sealed_or_plain(sqlite: Store) -> None:
 def test_the_key_of_each_is_its_tables(
     sqlite: Store, one: encrypted_columns.EncryptedColumn
 ) -> None:
-    rows = sqlite.look(
+    rows = sqlite.read_sync(
         lambda db: db.tuples(
             f"SELECT name FROM pragma_table_info('{one.table}') WHERE pk > 0 ORDER BY pk"
         )
@@ -50,11 +50,11 @@ def test_the_key_of_each_is_its_tables(
 
 
 def test_secrets_are_found_in_any_encrypted_column(world: World) -> None:
-    look = world.store.look
+    look = world.store.read_sync
     assert not look(encrypted_columns.has_secrets)
     world.hook("push")
     assert not look(encrypted_columns.has_secrets)
-    world.store.do(sources.create, "forge", "hush")
+    world.store.write_sync(sources.create, "forge", "hush")
     assert look(encrypted_columns.has_secrets)
 
 
@@ -71,24 +71,24 @@ def test_the_newest_values_come_first(world: World) -> None:
             )
         ]
 
-    assert world.store.look(opened, 1) == ["hush-2"]
-    assert world.store.look(opened, 2) == ["hush-2", "hush-1"]
+    assert world.store.read_sync(opened, 1) == ["hush-2"]
+    assert world.store.read_sync(opened, 2) == ["hush-2", "hush-1"]
 
 
 def test_a_damaged_secret_does_not_stop_the_start(world: World) -> None:
-    world.store.do(sources.create, "forge", "hush")
+    world.store.write_sync(sources.create, "forge", "hush")
     hook = world.hook("push", secret="hush")
-    world.store.do(lambda db: db.execute("UPDATE hook SET secret = :bad", bad=b"damaged"))
-    world.store.look(encrypted_columns.verify_key)
+    world.store.write_sync(lambda db: db.execute("UPDATE hook SET secret = :bad", bad=b"damaged"))
+    world.store.read_sync(encrypted_columns.verify_key)
     with pytest.raises(Unusable, match="does not open"):
-        world.store.look(hooks.secret_of, hooks_row(world, hook["id"]))
-    world.store.do(lambda db: db.execute("UPDATE source SET secret = :bad", bad=b"damaged"))
+        world.store.read_sync(hooks.secret_of, hooks_row(world, hook["id"]))
+    world.store.write_sync(lambda db: db.execute("UPDATE source SET secret = :bad", bad=b"damaged"))
     with pytest.raises(Unusable, match="does not open"):
-        world.store.look(encrypted_columns.verify_key)
+        world.store.read_sync(encrypted_columns.verify_key)
 
 
 def hooks_row(world: World, hook_id: int) -> dict[str, object]:
-    found = world.store.look(hooks.by_id, hook_id)
+    found = world.store.read_sync(hooks.by_id, hook_id)
     assert found is not None
     return found
 

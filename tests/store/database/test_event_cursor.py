@@ -26,11 +26,11 @@ def test_a_page_waits_for_an_earlier_event_however_long_its_transaction_takes(
         late = world.arrive("late")
         assert late.event_id > early.event_id
         clock.advance((event_cursor.LONGEST_WRITE + 1) / SECOND)
-        assert world.store.look(shown, hook["id"]) == []
+        assert world.store.read_sync(shown, hook["id"]) == []
         session.commit()
     finally:
         session.close()
-    assert world.store.look(shown, hook["id"]) == [early.event_id, late.event_id]
+    assert world.store.read_sync(shown, hook["id"]) == [early.event_id, late.event_id]
 
 
 def shown(db: Connection, hook_id: int) -> list[int]:

@@ -15,9 +15,9 @@ KEYS_OF_POSTGRES = (
 
 def test_every_foreign_key_has_an_index(store: Store, url: str) -> None:
     postgres = url.startswith("postgres")
-    found = store.do(keys_of_postgres if postgres else keys)
+    found = store.write_sync(keys_of_postgres if postgres else keys)
     assert len(found) > 150
-    without = [key for key in found if not store.do(has_index, *key, postgres)]
+    without = [key for key in found if not store.write_sync(has_index, *key, postgres)]
     assert without == [], "an index begins with the column; if it is partial, WHERE ... IS NOT NULL"
 
 

@@ -33,20 +33,20 @@ def kept(db: Connection) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 64, 257, 1000])
 class TestInsertMany:
     def test_keeps_every_row_as_it_was(self, store: Store, count: int) -> None:
-        store.do(inserted, rows_of(count))
-        assert store.look(kept) == rows_of(count)
+        store.write_sync(inserted, rows_of(count))
+        assert store.read_sync(kept) == rows_of(count)
 
     def test_returns_the_requested_columns(self, store: Store, count: int) -> None:
-        store.do(inserted, rows_of(1))
-        made = store.do(inserted, rows_of(count), THEN)
+        store.write_sync(inserted, rows_of(1))
+        made = store.write_sync(inserted, rows_of(count), THEN)
         assert made == [(row[2],) for row in rows_of(count)[1:]]
-        assert store.look(kept) == rows_of(max(count, 1))
+        assert store.read_sync(kept) == rows_of(max(count, 1))
 
     def test_inserting_many_rows_takes_few_statements(
         self, store: Store, count: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         asked = statements(monkeypatch)
-        store.do(inserted, rows_of(count))
+        store.write_sync(inserted, rows_of(count))
         used = [sql for sql in asked if sql.startswith(("INSERT", "COPY"))]
         assert len(used) <= 4 + count // 64
 
@@ -56,14 +56,14 @@ def test_one_row_that_cannot_be_kept_spoils_them_all(store: Store, count: int) -
     bad = rows_of(count)
     bad[-1] = bad[0]
     with pytest.raises(Exception, match=r"(?i)unique"):
-        store.do(inserted, bad)
-    assert store.look(kept) == []
-    store.do(inserted, rows_of(count))
-    assert len(store.look(kept)) == count
+        store.write_sync(inserted, bad)
+    assert store.read_sync(kept) == []
+    store.write_sync(inserted, rows_of(count))
+    assert len(store.read_sync(kept)) == count
 
 
 @pytest.mark.parametrize("count", [1, 500])
 def test_a_read_inserts_nothing(store: Store, count: int) -> None:
     with pytest.raises(StoreError, match=r"read"):
-        store.look(inserted, rows_of(count))
-    assert store.look(kept) == []
+        store.read_sync(inserted, rows_of(count))
+    assert store.read_sync(kept) == []

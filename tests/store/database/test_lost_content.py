@@ -29,7 +29,7 @@ def opening(request: pytest.FixtureRequest) -> Callable[[Path], object]:
 def left_by_a_crash(folder: Path) -> bytes:
     """Make an installation whose changes are in its log alone. Return the log."""
     store = open_store("sqlite", data_dir=folder)
-    store.do(accounts.create, "ada")
+    store.write_sync(accounts.create, "ada")
     names = ("tocsin.db", "tocsin.db-wal")
     content = {name: (folder / name).read_bytes() for name in names}
     store.shut()
@@ -66,7 +66,7 @@ def test_a_database_that_was_moved_away_is_made_again(tmp_path: Path) -> None:
     create_key_file(tmp_path / "secret.key")
     (tmp_path / "tocsin.worker.lock").write_bytes(b"")
     store = open_store("sqlite", data_dir=tmp_path)
-    assert store.look(accounts.list_all) == []
+    assert store.read_sync(accounts.list_all) == []
     store.shut()
 
 

@@ -39,25 +39,25 @@ def test_every_step_has_a_number_of_its_own() -> None:
 
 
 def test_a_fresh_database_records_every_step(store: Store) -> None:
-    assert [(number, name) for number, name, _ in store.look(recorded)] == [
+    assert [(number, name) for number, name, _ in store.read_sync(recorded)] == [
         (number, name) for number, name, _ in migrations.steps()
     ]
 
 
 def test_opening_again_changes_nothing(opened: Opened, clock: MovableClock) -> None:
     store = opened()
-    store.do(accounts.create, "ada")
-    before = store.look(recorded)
+    store.write_sync(accounts.create, "ada")
+    before = store.read_sync(recorded)
     clock.advance(60)
     again = opened()
-    assert again.look(recorded) == before
-    assert [row["login"] for row in again.look(accounts.list_all)] == ["ada"]
+    assert again.read_sync(recorded) == before
+    assert [row["login"] for row in again.read_sync(accounts.list_all)] == ["ada"]
 
 
 def test_new_steps_are_applied_to_an_existing_database(
     opened: Opened, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = opened().look(recorded)
+    before = opened().read_sync(recorded)
     clock.advance(60)
     last = before[-1][0]
     with_steps(
@@ -66,18 +66,20 @@ def test_new_steps_are_applied_to_an_existing_database(
         (last + 2, "9002_again.sql", "INSERT INTO more (what) VALUES (NULL)"),
     )
     store = opened()
-    assert store.look(recorded) == [
+    assert store.read_sync(recorded) == [
         *before,
         (last + 1, "9001_more.sql", clock.now()),
         (last + 2, "9002_again.sql", clock.now()),
     ]
-    assert store.look(lambda db: db.all("SELECT id, what FROM more")) == [{"id": 1, "what": None}]
+    assert store.read_sync(lambda db: db.all("SELECT id, what FROM more")) == [
+        {"id": 1, "what": None}
+    ]
 
 
 def test_a_newer_database_is_refused_and_left_alone(opened: Opened) -> None:
     store = opened()
     known = migrations.steps()[-1][0]
-    store.do(
+    store.write_sync(
         lambda db: db.execute(
             "INSERT INTO migration (number, name, applied_at) VALUES (:number, 'later.sql', 0)",
             number=known + 5,
@@ -89,20 +91,20 @@ def test_a_newer_database_is_refused_and_left_alone(opened: Opened) -> None:
     assert f"step {known + 5}" in said
     assert f"knows {known}" in said
     assert "newer tocsin" in said
-    assert len(store.look(recorded)) == len(migrations.steps()) + 1
+    assert len(store.read_sync(recorded)) == len(migrations.steps()) + 1
 
 
 def test_a_command_does_not_migrate_under_a_daemon(
     opened: Opened, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = opened().look(recorded)
+    before = opened().read_sync(recorded)
     last = before[-1][0]
     with_steps(monkeypatch, (last + 1, "9001_more.sql", "CREATE TABLE more (id {id})"))
     for _ in range(2):
         with pytest.raises(Unprepared, match=f"at step {last}, .* needs step {last + 1}: restart"):
             open_store(url, data_dir=tmp_path / "data", create=False)
     monkeypatch.undo()
-    assert opened().look(recorded) == before
+    assert opened().read_sync(recorded) == before
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -119,7 +121,7 @@ def test_a_command_makes_no_tables(engine: str, tmp_path: Path) -> None:
 
 def test_a_failing_step_leaves_nothing(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     store = opened()
-    before = store.look(recorded)
+    before = store.read_sync(recorded)
     last = before[-1][0]
     with_steps(
         monkeypatch,
@@ -128,19 +130,19 @@ def test_a_failing_step_leaves_nothing(opened: Opened, monkeypatch: pytest.Monke
     )
     with pytest.raises(Exception, match="nowhere"):
         opened()
-    assert store.look(recorded) == before
+    assert store.read_sync(recorded) == before
     for table in ("good", "half"):
         with pytest.raises(Exception, match=table):
-            store.look(lambda db, table=table: db.value(f"SELECT count(*) FROM {table}"))
+            store.read_sync(lambda db, table=table: db.value(f"SELECT count(*) FROM {table}"))
     monkeypatch.undo()
-    assert opened().look(recorded) == before
+    assert opened().read_sync(recorded) == before
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_programs_that_start_at_once_migrate_once(engine: str, tmp_path: Path) -> None:
     with nothing_yet(engine) as url, ThreadPoolExecutor(4) as threads:
         stores = list(threads.map(lambda _: open_store(url, data_dir=tmp_path), range(4)))
-        assert len(stores[0].look(recorded)) == len(migrations.steps())
+        assert len(stores[0].read_sync(recorded)) == len(migrations.steps())
         for store in stores:
             store.shut()
 
@@ -148,13 +150,13 @@ def test_programs_that_start_at_once_migrate_once(engine: str, tmp_path: Path) -
 def test_ids_are_not_given_twice(world: World) -> None:
     """Other rows still refer to leases, hooks and events by their ids after these are deleted."""
     first = world.lease()
-    world.store.do(lambda db: db.execute("DELETE FROM lease WHERE id = :id", id=first))
+    world.store.write_sync(lambda db: db.execute("DELETE FROM lease WHERE id = :id", id=first))
     assert world.lease() > first
     hook = world.hook()
-    world.store.do(lambda db: db.execute("DELETE FROM hook WHERE id = :id", id=hook["id"]))
+    world.store.write_sync(lambda db: db.execute("DELETE FROM hook WHERE id = :id", id=hook["id"]))
     assert world.hook()["id"] > hook["id"]
     event = world.arrive("g-1").event_id
-    world.store.do(lambda db: db.execute("DELETE FROM event WHERE id = :id", id=event))
+    world.store.write_sync(lambda db: db.execute("DELETE FROM event WHERE id = :id", id=event))
     assert world.arrive("g-2").event_id > event
 
 
@@ -165,7 +167,7 @@ def test_texts_are_in_the_order_of_their_bytes_with_any_locale(store: Store) -> 
         " WHERE table_schema = current_schema() AND data_type = 'text'"
         " AND collation_name IS DISTINCT FROM 'C'"
     )
-    assert store.look(lambda db: db.tuples(others)) == [("migration",)]
+    assert store.read_sync(lambda db: db.tuples(others)) == [("migration",)]
 
 
 @pytest.mark.parametrize("url", ["mysql://host/db", "sqlite3", "", "sqlite:relative.db"])

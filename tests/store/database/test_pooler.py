@@ -81,7 +81,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @needs_pooler
 class TestSessionPooling:
     def test_limits_of_sessions_are_in_force(self, store: Store) -> None:
-        for use in (store.do, store.look):
+        for use in (store.write_sync, store.read_sync):
             assert use(limits) == ["10s", "1min", "1min"]
 
     async def test_a_notification_reaches_its_listener(self, store: Store) -> None:
@@ -117,14 +117,14 @@ def test_a_pooler_that_lends_its_sessions_in_turn_is_refused(tmp_path: Path) -> 
 )
 def test_limits_that_a_url_names_take_precedence(tmp_path: Path, written: str) -> None:
     with database() as url, opened_store(with_options(url, written), tmp_path) as opened:
-        assert opened.look(limits) == ["3s", "1min", "1min"]
+        assert opened.read_sync(limits) == ["3s", "1min", "1min"]
 
 
 def test_a_setting_whose_name_ends_alike_is_another_one(tmp_path: Path) -> None:
     with database() as url:
         url = with_options(url, "-c deadlock_timeout=2s")
         with opened_store(url, tmp_path) as opened:
-            assert opened.look(limits) == ["10s", "1min", "1min"]
+            assert opened.read_sync(limits) == ["10s", "1min", "1min"]
 
 
 def with_options(url: str, written: str) -> str:

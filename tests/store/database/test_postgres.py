@@ -81,14 +81,14 @@ class TestLeases:
             world.arrive(f"g-{number}")
         dead = world.lease(LEASE)
         held = {one.id for one in world.claim(dead, hook)}
-        successor = other.do(leases.acquire, "successor", LEASE)
+        successor = other.write_sync(leases.acquire, "successor", LEASE)
         clock.advance(29)
-        assert other.do(leases.renew, successor, LEASE)
-        assert other.do(leases.release_expired) == 0
-        assert other.do(deliveries.claim, [hook], successor, 10)[0] == []
+        assert other.write_sync(leases.renew, successor, LEASE)
+        assert other.write_sync(leases.release_expired) == 0
+        assert other.write_sync(deliveries.claim, [hook], successor, 10)[0] == []
         clock.advance(1)
-        assert other.do(leases.release_expired) == 5
-        taken, _ = other.do(deliveries.claim, [hook], successor, 10)
+        assert other.write_sync(leases.release_expired) == 5
+        taken, _ = other.write_sync(deliveries.claim, [hook], successor, 10)
         assert {one.id for one in taken} == held
 
     def test_a_worker_that_comes_back_late_overwrites_nothing(
@@ -99,17 +99,17 @@ class TestLeases:
         late = world.lease(LEASE)
         (one,) = world.claim(late, hook)
         clock.advance(30)
-        other.do(leases.release_expired)
-        successor = other.do(leases.acquire, "successor", LEASE)
-        other.do(deliveries.claim, [hook], successor, 10)
+        other.write_sync(leases.release_expired)
+        successor = other.write_sync(leases.acquire, "successor", LEASE)
+        other.write_sync(deliveries.claim, [hook], successor, 10)
         failed = world.failure(late, one)
-        world.store.do(attempt_outcomes.record, [failed])
+        world.store.write_sync(attempt_outcomes.record, [failed])
         assert (world.row(one.id)["state"], world.row(one.id)["lease_id"]) == (0, successor)
-        other.do(attempt_outcomes.record, [world.outcome(successor, one)])
+        other.write_sync(attempt_outcomes.record, [world.outcome(successor, one)])
         delivered = world.row(one.id)
-        world.store.do(attempt_outcomes.record, [failed])
-        assert world.store.do(deliveries.release, late, [one.id]) == 0
-        assert world.store.do(deliveries.mark_dead, late, [one.id], "late") == 0
+        world.store.write_sync(attempt_outcomes.record, [failed])
+        assert world.store.write_sync(deliveries.release, late, [one.id]) == 0
+        assert world.store.write_sync(deliveries.mark_dead, late, [one.id], "late") == 0
         assert world.row(one.id) == delivered
         assert delivered["state"] == 1
 
@@ -125,7 +125,7 @@ class TestLeases:
             with transaction(world.store) as db:
                 assert leases.renew(db, lease, LEASE)
                 clock.advance(2)
-                ending = thread.submit(other.do, leases.release_expired)
+                ending = thread.submit(other.write_sync, leases.release_expired)
                 wait_until(lambda: waits(url), "the release of expired leases")
             assert ending.result(PATIENCE) == 0
         assert [row["lease_id"] for row in world.rows()] == [lease]
@@ -143,7 +143,7 @@ class TestLeases:
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
                 assert leases.release_expired(db) == 1
-                renewing = thread.submit(other.do, leases.renew, lease, LEASE)
+                renewing = thread.submit(other.write_sync, leases.renew, lease, LEASE)
                 wait_until(lambda: waits(url), "the renewal")
             assert renewing.result(PATIENCE) is False
 
@@ -153,16 +153,18 @@ class TestClaims:
         self, world: World, opened: Opened
     ) -> None:
         hook_ids = [world.hook("push")["id"] for _ in range(3)]
-        world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(300)])
+        world.store.write_sync(events.accept_all, [world.arrival(f"g-{at}") for at in range(300)])
         stores = [world.store, opened(), opened(), opened()]
 
         def work(store: Store) -> list[int]:
-            lease = store.do(leases.acquire, "one of many", LEASE)
+            lease = store.write_sync(leases.acquire, "one of many", LEASE)
             taken: list[int] = []
             while True:
-                claimed, due = store.do(deliveries.claim, hook_ids, lease, 7)
+                claimed, due = store.write_sync(deliveries.claim, hook_ids, lease, 7)
                 taken += [one.id for one in claimed]
-                store.do(attempt_outcomes.record, [world.outcome(lease, one) for one in claimed])
+                store.write_sync(
+                    attempt_outcomes.record, [world.outcome(lease, one) for one in claimed]
+                )
                 if not due:
                     return taken
 
@@ -177,7 +179,7 @@ class TestClaims:
         mine, theirs = world.lease(), world.lease()
         with transaction(world.store) as db:
             first, _ = deliveries.claim(db, [hook], mine, 3)
-            second, _ = other.do(deliveries.claim, [hook], theirs, 3)
+            second, _ = other.write_sync(deliveries.claim, [hook], theirs, 3)
         assert len(first) == 3
         assert len(second) == 1
 
@@ -194,8 +196,8 @@ class TestClaims:
             sql(url, f"SELECT pg_terminate_backend({pid})")
 
         with pytest.raises(Unavailable):
-            world.store.do(die)
-        claimed, _ = other.do(deliveries.claim, [hook], world.lease(), 3)
+            world.store.write_sync(die)
+        claimed, _ = other.write_sync(deliveries.claim, [hook], world.lease(), 3)
         assert len(claimed) == 1
 
 
@@ -212,8 +214,8 @@ class TestRecording:
             second = [self._outcome(world, mine, x, x.hook_id == two) for x in claimed[1::2]]
             late, reverse = [*first, *second], [*first, *second][::-1]
             found = at_once(
-                lambda given=late: world.store.do(attempt_outcomes.record, given),
-                lambda given=reverse: other.do(attempt_outcomes.record, given),
+                lambda given=late: world.store.write_sync(attempt_outcomes.record, given),
+                lambda given=reverse: other.write_sync(attempt_outcomes.record, given),
             )
             assert found == [set(), set()]
 
@@ -228,16 +230,16 @@ class TestRecording:
             world.arrive(f"g-{number}")
         lease = world.lease()
         first, second, third = world.claim(lease, hook)
-        world.store.do(attempt_outcomes.record, [world.failure(lease, first)])
+        world.store.write_sync(attempt_outcomes.record, [world.failure(lease, first)])
         clock.advance(60)
         last_straw = world.failure(lease, third, disable_after=60 * SECOND)
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
                 assert attempt_outcomes.record(db, [world.outcome(lease, second)]) == set()
-                disabling = thread.submit(other.do, attempt_outcomes.record, [last_straw])
+                disabling = thread.submit(other.write_sync, attempt_outcomes.record, [last_straw])
                 wait_until(lambda: waits(url), "the outcome that would disable the hook")
             assert disabling.result(PATIENCE) == set()
-        row = world.store.look(hooks.by_id, hook)
+        row = world.store.read_sync(hooks.by_id, hook)
         assert row is not None
         assert (row["active"], row["disabled_reason"]) == (1, None)
 
@@ -248,8 +250,8 @@ class TestAccepting:
         for number in range(20):
             arrival = world.arrival(f"g-{number}")
             found = at_once(
-                lambda given=arrival: world.store.do(events.accept_all, [given]),
-                lambda given=arrival: other.do(events.accept_all, [given]),
+                lambda given=arrival: world.store.write_sync(events.accept_all, [given]),
+                lambda given=arrival: other.write_sync(events.accept_all, [given]),
             )
             first, second = sorted((one for (one,) in found), key=lambda one: one.duplicate)
             assert (first.duplicate, second.duplicate) == (False, True)
@@ -261,8 +263,8 @@ class TestAccepting:
         for number in range(20):
             one, two = (world.arrival(f"g-{number}", body=body) for body in (b"{}", b"[]"))
             found = at_once(
-                lambda given=one: world.store.do(events.accept, [given]),
-                lambda given=two: other.do(events.accept, [given]),
+                lambda given=one: world.store.write_sync(events.accept, [given]),
+                lambda given=two: other.write_sync(events.accept, [given]),
             )
             assert sorted(type(answer).__name__ for (answer,) in found) == ["Conflict", "Receipt"]
         assert len(world.rows()) == 20
@@ -288,7 +290,7 @@ class TestAccepting:
             session = world.store.engine.session()
             session.begin(world.now, write=True)
             events.accept_all(session.db, [arrival])
-            second = thread.submit(other.do, events.accept_all, [arrival])
+            second = thread.submit(other.write_sync, events.accept_all, [arrival])
             wait_until(lambda: waits(url), "the second sender")
             session.close()
             (receipt,) = second.result(PATIENCE)
@@ -310,7 +312,7 @@ class TestRetention:
         """Delivers an event once more that retention may delete."""
         hook = world.hook("push")
         receipt = world.arrive()
-        world.store.do(lambda db: db.execute("UPDATE delivery SET state = 1"))
+        world.store.write_sync(lambda db: db.execute("UPDATE delivery SET state = 1"))
         world.clock.advance(10)
         ids = receipt.event_id, hook["id"], world.repo["id"]
         return lambda db: deliveries.redeliver(db, *ids)
@@ -327,7 +329,7 @@ class TestRetention:
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
                 made = deliver(db)
-                step = thread.submit(other.do, drop, world.now, 10)
+                step = thread.submit(other.write_sync, drop, world.now, 10)
                 wait_until(lambda: waits(url), "the deletion")
             assert step.result(PATIENCE).dropped == 0
         (event,) = sql(url, "SELECT body FROM event")
@@ -346,7 +348,7 @@ class TestRetention:
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
                 assert drop(db, world.now, 10).dropped == 1
-                made = thread.submit(other.do, deliver)
+                made = thread.submit(other.write_sync, deliver)
                 wait_until(lambda: waits(url), "the redelivery")
             with pytest.raises(Invalid):
                 made.result(PATIENCE)
@@ -359,7 +361,7 @@ class TestRetention:
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
                 assert replay(db) == 1
-                step = thread.submit(other.do, drop, world.now, 10)
+                step = thread.submit(other.write_sync, drop, world.now, 10)
                 wait_until(lambda: waits(url), "the deletion")
             assert step.result(PATIENCE).dropped == 0
         (event,) = sql(url, "SELECT body FROM event")
@@ -374,7 +376,7 @@ class TestRetention:
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
                 assert drop(db, world.now, 10).dropped == 1
-                made = thread.submit(other.do, replay)
+                made = thread.submit(other.write_sync, replay)
                 wait_until(lambda: waits(url), "the replay")
             assert made.result(PATIENCE) == 0
         assert WAITING not in {row["state"] for row in world.rows()}
@@ -392,14 +394,14 @@ class TestHooks:
             given = {"url": f"https://receiver.example/{number}", "events": ["push"]}
             found = at_once(
                 *(
-                    lambda store=store, given=given: store.do(
+                    lambda store=store, given=given: store.write_sync(
                         hooks.create, world.repo["id"], **given
                     )
                     for store in (world.store, other)
                 )
             )
             assert sorted(isinstance(one, Invalid) for one in found) == [False, True]
-        assert len(world.store.look(hooks.every)) == 10
+        assert len(world.store.read_sync(hooks.every)) == 10
 
     def test_two_subscriptions_of_one_callback_at_once(self, world: World, other: Store) -> None:
         """Each does what POST /hub does: find the callback's hook, then create or update it."""
@@ -414,40 +416,43 @@ class TestHooks:
         for number in range(10):
             callback = f"https://receiver.example/{number}"
             found = at_once(
-                lambda to=callback: world.store.do(subscribe, to, "push"),
-                lambda to=callback: other.do(subscribe, to, "star"),
+                lambda to=callback: world.store.write_sync(subscribe, to, "push"),
+                lambda to=callback: other.write_sync(subscribe, to, "star"),
             )
             assert found == [None, None]
-        made = world.store.look(hooks.every)
+        made = world.store.read_sync(hooks.every)
         assert len(made) == 10
         assert all(sorted(hook["events"]) == ["push", "star"] for hook in made)
 
     def test_changes_by_two_hubs_both_count(self, world: World, other: Store) -> None:
         """Both hubs have read the hook before either of them changes it."""
         hook = world.hook("push")
-        world.store.do(hooks.update, hook, events=["star"])
-        changed = other.do(hooks.update, hook, content_type="json")
+        world.store.write_sync(hooks.update, hook, events=["star"])
+        changed = other.write_sync(hooks.update, hook, content_type="json")
         assert (changed["events"], changed["content_type"]) == (["star"], "json")
 
     def test_one_that_is_deleted_meanwhile_does_not_come_back(
         self, world: World, other: Store
     ) -> None:
         hook = world.hook("push")
-        world.store.do(hook_removal.delete, hook)
+        world.store.write_sync(hook_removal.delete, hook)
         with pytest.raises(Missing):
-            other.do(hooks.update, hook, url="https://receiver.example/new")
+            other.write_sync(hooks.update, hook, url="https://receiver.example/new")
         assert world.arrive().deliveries == 0
 
 
 def test_a_job_is_begun_by_one_of_many(world: World, opened: Opened, clock: MovableClock) -> None:
     stores = [world.store, opened(), opened(), opened()]
-    world.store.do(jobs.save_schedules, PLANS)
+    world.store.write_sync(jobs.save_schedules, PLANS)
     for _ in range(5):
         taken = at_once(
-            *(lambda store=store: store.do(jobs.claim, "prune", "a worker") for store in stores)
+            *(
+                lambda store=store: store.write_sync(jobs.claim, "prune", "a worker")
+                for store in stores
+            )
         )
         (row,) = [row for row in taken if row is not None]
-        world.store.do(jobs.complete, row, clock.now() + 600 * SECOND)
+        world.store.write_sync(jobs.complete, row, clock.now() + 600 * SECOND)
         clock.advance(600)
 
 
@@ -506,11 +511,11 @@ class TestIssues:
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
                 one(db)
-                after = thread.submit(other.do, two)
+                after = thread.submit(other.write_sync, two)
                 wait_until(lambda: waits(url), "the other change of the issue")
             after.result(PATIENCE)
         row = Platform(world).issue()
-        held = world.store.look(labels.of_issues, [row["id"]])[row["id"]]
+        held = world.store.read_sync(labels.of_issues, [row["id"]])[row["id"]]
         assert [one["name"] for one in held] == ["ours", "theirs"]
         assert row["comments"] == 1
 
@@ -580,7 +585,7 @@ class TestGroups:
 
 class TestSeats:
     def test_a_user_given_a_seat_twice_has_one(self, world: World, other: Store, url: str) -> None:
-        organization_id = world.store.do(accounts.create, "acme", kind="Organization")["id"]
+        organization_id = world.store.write_sync(accounts.create, "acme", kind="Organization")["id"]
         given: list[int] = []
 
         def give(db: Connection) -> list[Any]:
@@ -591,7 +596,7 @@ class TestSeats:
         with ThreadPoolExecutor(1) as thread:
             with transaction(world.store) as db:
                 assert len(give(db)) == 1
-                second = thread.submit(other.do, give)
+                second = thread.submit(other.write_sync, give)
                 wait_until(lambda: waits(url), "the second one")
             assert second.result(PATIENCE) == []
         assert len(given) == 2
@@ -677,7 +682,7 @@ class TestWakeUp:
 
 class TestConnections:
     def test_ended_connections_are_replaced_unnoticed(self, store: Store, url: str) -> None:
-        for use in (store.do, store.look):
+        for use in (store.write_sync, store.read_sync):
             pid = use(lambda db: db.value("SELECT pg_backend_pid()"))
             assert sql(url, f"SELECT pg_terminate_backend({pid}, 30000)") == [(True,)]
             assert use(lambda db: db.value("SELECT pg_backend_pid()")) != pid
@@ -686,10 +691,10 @@ class TestConnections:
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(pool, "PLAN_SECONDS", math.inf)
-        store.look(lambda db: None)
+        store.read_sync(lambda db: None)
         asked = executed(monkeypatch)
-        store.do(lambda db: None)
-        store.look(lambda db: None)
+        store.write_sync(lambda db: None)
+        store.read_sync(lambda db: None)
         assert asked == ["BEGIN", "COMMIT"]
 
     def test_too_few_are_not_explained_by_an_error_from_before(
@@ -716,7 +721,7 @@ class TestConnections:
                 db.value("SELECT login FROM account WHERE id = :id", id=1)
             return db.value(kept, pattern="SELECT login FROM account WHERE id%")
 
-        assert store.do(ask) > 0
+        assert store.write_sync(ask) > 0
 
     def test_keep_their_statements_after_a_rollback(self, store: Store) -> None:
         kept = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE :pattern"
@@ -728,20 +733,22 @@ class TestConnections:
             raise Invalid("the caller has to undo all of it")
 
         with pytest.raises(Invalid):
-            store.do(refuse)
+            store.write_sync(refuse)
         pattern = "SELECT login FROM account WHERE id%"
         # The pool lends its connections in turn, so this reads from each of them.
-        found = [store.look(lambda db: db.value(kept, pattern=pattern)) for _ in range(pool.MOST)]
+        found = [
+            store.read_sync(lambda db: db.value(kept, pattern=pattern)) for _ in range(pool.MOST)
+        ]
         assert 1 in found
-        assert store.look(lambda db: accounts.by_login(db, "ada")) is None
+        assert store.read_sync(lambda db: accounts.by_login(db, "ada")) is None
 
     def test_make_their_plans_anew_after_a_while(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(pool, "PLAN_SECONDS", 0.0)
-        store.look(lambda db: None)
+        store.read_sync(lambda db: None)
         asked = executed(monkeypatch)
-        store.do(lambda db: None)
+        store.write_sync(lambda db: None)
         assert asked == ["DISCARD PLANS", "BEGIN", "COMMIT"]
 
 
@@ -761,7 +768,7 @@ class TestSettingsOfTheDatabase:
                 with transaction(store) as db:
                     db.alone("test")
                     accounts.create(db, "ada")
-                    waiting = thread.submit(other.do, wait)
+                    waiting = thread.submit(other.write_sync, wait)
                     wait_until(lambda: waits(named), "the lock")
                 assert waiting.result(PATIENCE) is not None
             store.shut()
@@ -775,7 +782,7 @@ class TestSettingsOfTheDatabase:
             _set(named, "synchronous_commit", default)
             for url, expected in ((named, kept), (_with_option(named), "off")):
                 store = open_store(url, data_dir=tmp_path)
-                assert store.do(lambda db: db.value("SHOW synchronous_commit")) == expected
+                assert store.write_sync(lambda db: db.value("SHOW synchronous_commit")) == expected
                 store.shut()
 
     async def test_a_listener_may_be_idle(self, tmp_path: Path) -> None:
@@ -802,7 +809,7 @@ class TestSettingsOfTheDatabase:
         """A limit for idle or for all transactions ends the connection."""
         ended = f"DO $$ BEGIN RAISE 'ended' USING ERRCODE = '{code}'; END $$"
         with pytest.raises(Unavailable, match="cannot be used right now: ended"):
-            store.do(lambda db: db.execute(ended))
+            store.write_sync(lambda db: db.execute(ended))
 
     def test_a_migration_has_no_limit_of_time(self, tmp_path: Path) -> None:
         limits = "SELECT name, setting FROM pg_settings WHERE name LIKE :named"
@@ -815,7 +822,7 @@ class TestSettingsOfTheDatabase:
             if "transaction_timeout" in dict(sql(named, "SELECT name, '' FROM pg_settings")):
                 _set(named, "transaction_timeout", "1h")
             store = open_store(named, data_dir=tmp_path)
-            found = store.do(unlimited)
+            found = store.write_sync(unlimited)
             store.shut()
         assert found["lock_timeout"] == found["statement_timeout"] == "0"
         assert found.get("transaction_timeout", "0") == "0"
@@ -894,7 +901,9 @@ class TestServerHistory:
         monkeypatch.setattr(history, "SERVER", "SELECT true, NULL")
         with database() as named:
             store = open_store(named, data_dir=tmp_path)
-            pids = [store.look(lambda db: db.value("SELECT pg_backend_pid()")) for _ in range(3)]
+            pids = [
+                store.read_sync(lambda db: db.value("SELECT pg_backend_pid()")) for _ in range(3)
+            ]
             store.shut()
         assert len({*pids}) == 3
 
@@ -904,7 +913,7 @@ def _added(named: str, folder: Path) -> int:
     store = open_store(named, data_dir=folder)
     try:
         login = f"account-{time.monotonic_ns()}"
-        added: int = store.do(accounts.create, login)["id"]
+        added: int = store.write_sync(accounts.create, login)["id"]
         return added
     finally:
         store.shut()
@@ -969,7 +978,7 @@ async def at_work() -> AsyncIterator[Callable[..., Any]]:
 
 
 def delivered(world: World) -> int:
-    return world.store.look(delivery_queries.count_by_state)["delivered"]
+    return world.store.read_sync(delivery_queries.count_by_state)["delivered"]
 
 
 class TestWorkers:
@@ -1027,7 +1036,7 @@ class TestWorkers:
         network = await at_work(other)
         await asyncio.to_thread(world.arrive)
         await until(lambda: delivered(world) == 1, "the delivery")
-        world.store.do(
+        world.store.write_sync(
             lambda db: db.execute(
                 "UPDATE delivery SET state = 0, lease_id = (SELECT max(id) FROM lease)"
             )
@@ -1056,7 +1065,7 @@ class TestWorkers:
         await until(lambda: world.rows()[0]["lease_id"] is not None, "the claim")
         await asyncio.sleep(0.1)
         assert network.posts == 0
-        assert world.store.do(leases.release_expired) == 1
+        assert world.store.write_sync(leases.release_expired) == 1
         monkeypatch.undo()
         second = await at_work(world.store)
         await until(lambda: delivered(world) == 1, "the delivery")
@@ -1085,10 +1094,10 @@ class TestWorkers:
         await until(lambda: network.worker.lease.outages, "a poll")
         clock.advance(60)
         monkeypatch.setattr(other.engine.connections, "acquire", borrow)  # type: ignore[attr-defined]
-        await until(lambda: other.look(leases.live), "a renewed lease")
-        assert len(other.look(every_lease)) == 2
+        await until(lambda: other.read_sync(leases.live), "a renewed lease")
+        assert len(other.read_sync(every_lease)) == 2
         await asyncio.sleep(0.5)
-        world.store.do(attempt_outcomes.record, [world.outcome(lease, one)])
+        world.store.write_sync(attempt_outcomes.record, [world.outcome(lease, one)])
         assert delivered(world) == 1
         assert network.posts == 0
 
@@ -1116,7 +1125,7 @@ class TestTime:
             monkeypatch.setattr(Clock, "now", lambda self, error=error: right(self) + error)
             store = open_store(url, data_dir=tmp_path)
             assert agree(partial(right, store.clock), store.clock.now)
-            assert agree(partial(right, store.clock), partial(store.do, lambda db: db.now))
+            assert agree(partial(right, store.clock), partial(store.write_sync, lambda db: db.now))
             store.shut()
 
     def test_a_jump_of_the_machines_clock_changes_nothing(
@@ -1124,14 +1133,14 @@ class TestTime:
     ) -> None:
         """A worker whose machine is set forward does not end the leases of others."""
         store = open_store(url, data_dir=tmp_path)
-        right, other = Clock.now, store.do(leases.acquire, "other", 30 * SECOND)
+        right, other = Clock.now, store.write_sync(leases.acquire, "other", 30 * SECOND)
         for error in (3600 * SECOND, -3600 * SECOND):
             monkeypatch.setattr(Clock, "now", lambda self, error=error: right(self) + error)
             assert agree(partial(right, store.clock), store.clock.now)
-            store.do(leases.release_expired)
-            assert store.do(leases.renew, other, 30 * SECOND)
+            store.write_sync(leases.release_expired)
+            assert store.write_sync(leases.renew, other, 30 * SECOND)
             monkeypatch.setattr(PostgresClock, "stale", True)
-            store.look(lambda db: None)
+            store.read_sync(lambda db: None)
             assert agree(partial(right, store.clock), store.clock.now)
         store.shut()
 
@@ -1143,7 +1152,7 @@ class TestTime:
         monkeypatch.setattr(postgres_clock, "steady", lambda: steady() + 60 * SECOND)
         assert store.clock.now() - right(store.clock) > 50 * SECOND
         monkeypatch.setattr(PostgresClock, "stale", True)
-        store.look(lambda db: None)
+        store.read_sync(lambda db: None)
         assert agree(partial(right, store.clock), store.clock.now)
         store.shut()
 
@@ -1168,7 +1177,7 @@ class TestOpening:
             raw.execute(only.format("SET", "= on"))
             try:
                 beside = open_store(url, data_dir=tmp_path)
-                assert beside.look(accounts.list_all) == store.look(accounts.list_all)
+                assert beside.read_sync(accounts.list_all) == store.read_sync(accounts.list_all)
                 beside.shut()
             finally:
                 raw.execute("SET default_transaction_read_only = off")
@@ -1201,7 +1210,7 @@ class TestOpening:
         with database() as named, ThreadPoolExecutor(1) as thread:
             first = open_store(named, data_dir=tmp_path)
             forget = "DELETE FROM migration RETURNING number, name, applied_at"
-            (step,) = first.do(lambda db: db.all(forget))
+            (step,) = first.write_sync(lambda db: db.all(forget))
             with transaction(first) as db:
                 db.alone("migration")
                 record = "INSERT INTO migration (number, name, applied_at)"
@@ -1214,13 +1223,13 @@ class TestOpening:
 
     def test_a_write_within_a_read_is_refused(self, world: World) -> None:
         with pytest.raises(Exception, match="a read does not write"):
-            world.store.look(jobs.save_schedules, PLANS)
+            world.store.read_sync(jobs.save_schedules, PLANS)
 
     def test_a_value_too_long_for_an_index_is_invalid_at_each_try(self, store: Store) -> None:
         name = incompressible(1_000)
         with pytest.raises(Invalid, match="PostgreSQL cannot store a value: index row size"):
-            store.do(logins.failed, name, 60)
-        assert store.do(logins.failed, name[:500], 60) == 1
+            store.write_sync(logins.failed, name, 60)
+        assert store.write_sync(logins.failed, name[:500], 60) == 1
 
     def test_a_failed_statement_is_not_passed_over(self, world: World) -> None:
         def careless(db: Connection) -> None:
@@ -1229,8 +1238,8 @@ class TestOpening:
                 db.execute("SELECT 1 / 0")
 
         with pytest.raises(AssertionError, match="passed over"):
-            world.store.do(careless)
-        assert world.store.look(jobs.every) == []
+            world.store.write_sync(careless)
+        assert world.store.read_sync(jobs.every) == []
 
 
 # Plans of queries on large tables.
@@ -1271,22 +1280,22 @@ def path(world: World, hook_ids: list[int], round_: int) -> None:
     store, some = world.store, hook_ids[:5]
     lease = world.lease()
     guids = [f"g-{round_}-{at}" for at in range(4)]
-    store.do(events.accept_all, [world.arrival(guid) for guid in guids])
-    store.do(events.accept_all, [world.arrival(guid) for guid in guids])
-    store.look(deliveries.waiting_hooks)
-    claimed, _ = store.do(deliveries.claim, some, lease, 3)
+    store.write_sync(events.accept_all, [world.arrival(guid) for guid in guids])
+    store.write_sync(events.accept_all, [world.arrival(guid) for guid in guids])
+    store.read_sync(deliveries.waiting_hooks)
+    claimed, _ = store.write_sync(deliveries.claim, some, lease, 3)
     one, two, three, *others = claimed
-    store.look(events.get, one.event_id)
-    store.look(events.get_many, [one.event_id, two.event_id], 1000)
-    store.do(attempt_outcomes.record, [world.outcome(lease, x) for x in (one, two)])
-    store.do(deliveries.release, lease, [three.id])
-    store.do(deliveries.mark_dead, lease, [x.id for x in others], "gone")
-    assert store.look(leases.delivery_ids, lease) == []
-    assert store.do(leases.renew, lease, LEASE)
-    held, _ = store.do(deliveries.claim, some, lease, 3)
-    assert store.do(leases.release, lease) == len(held)
-    store.do(leases.release_expired)
-    store.look(attempts.last_responses, some)
+    store.read_sync(events.get, one.event_id)
+    store.read_sync(events.get_many, [one.event_id, two.event_id], 1000)
+    store.write_sync(attempt_outcomes.record, [world.outcome(lease, x) for x in (one, two)])
+    store.write_sync(deliveries.release, lease, [three.id])
+    store.write_sync(deliveries.mark_dead, lease, [x.id for x in others], "gone")
+    assert store.read_sync(leases.delivery_ids, lease) == []
+    assert store.write_sync(leases.renew, lease, LEASE)
+    held, _ = store.write_sync(deliveries.claim, some, lease, 3)
+    assert store.write_sync(leases.release, lease) == len(held)
+    store.write_sync(leases.release_expired)
+    store.read_sync(attempts.last_responses, some)
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -1311,7 +1320,7 @@ class TestPlans:
     def test_use_the_indexes_made_for_them(
         self, world: World, hook_ids: list[int], url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        world.store.do(fill, hook_ids)
+        world.store.write_sync(fill, hook_ids)
         sql(url, "ANALYZE")
         found: dict[str, list[dict[str, Any]]] = {}
         run = PostgresSession.run
@@ -1368,7 +1377,7 @@ class TestPlans:
             hook_ids = [world.hook("push")["id"] for _ in range(50)]
             for round_ in range(12):
                 path(world, hook_ids, round_)
-            store.do(fill, hook_ids)
+            store.write_sync(fill, hook_ids)
             if analyzed:
                 sql(named, "ANALYZE")
             before = scanned(store)
@@ -1388,5 +1397,5 @@ def scanned(store: Store) -> dict[str, int]:
         db.value("SELECT pg_stat_clear_snapshot()")
         return db.all("SELECT relname, seq_tup_read FROM pg_stat_user_tables")
 
-    rows = store.look(ask)
+    rows = store.read_sync(ask)
     return {row["relname"]: row["seq_tup_read"] for row in rows if row["relname"] in LARGE}

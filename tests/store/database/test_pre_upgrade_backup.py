@@ -28,7 +28,7 @@ def opened(folder: Path, clock: MovableClock) -> Store:
 def used(folder: Path, clock: MovableClock) -> None:
     """Create a database with the account `ada`."""
     store = opened(folder, clock)
-    store.do(accounts.create, "ada")
+    store.write_sync(accounts.create, "ada")
     store.shut()
 
 
@@ -75,7 +75,7 @@ def test_a_copy_has_the_last_commit_of_another_process(
     tmp_path: Path, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beside = opened(tmp_path, clock)
-    beside.do(accounts.create, "bob")
+    beside.write_sync(accounts.create, "bob")
     upgrade(monkeypatch)
     opened(tmp_path, clock).shut()
     beside.shut()
@@ -141,7 +141,7 @@ def test_an_upgrade_that_fails_leaves_all_as_it_was_and_a_copy(
             opened(tmp_path, clock)
     assert len(copies(tmp_path)) == 1
     store = opened(tmp_path, clock)
-    assert [row["login"] for row in store.look(accounts.list_all)] == ["ada"]
+    assert [row["login"] for row in store.read_sync(accounts.list_all)] == ["ada"]
     store.shut()
 
 

@@ -78,20 +78,20 @@ async def test_a_read_that_fails_leaves_the_next_one_alone(store: Store) -> None
         await store.read(failing)
     assert await store.read(accounts.list_all) == []
     with pytest.raises(Missing):
-        store.look(failing)
-    assert store.look(accounts.list_all) == []
+        store.read_sync(failing)
+    assert store.read_sync(accounts.list_all) == []
 
 
 async def test_a_read_has_one_time(store: Store) -> None:
     assert await store.read(lambda db: db.now) == store.clock.now()
-    assert store.look(lambda db: db.now) == store.clock.now()
+    assert store.read_sync(lambda db: db.now) == store.clock.now()
 
 
 async def test_a_read_cannot_write(store: Store) -> None:
     with pytest.raises(StoreError):
         await store.read(accounts.create, "ada")
     with pytest.raises(StoreError):
-        store.look(accounts.create, "ada")
+        store.read_sync(accounts.create, "ada")
     assert await store.read(accounts.list_all) == []
 
 
@@ -125,22 +125,22 @@ async def test_a_long_read_cannot_write_either(store: Store) -> None:
 
     with pytest.raises(StoreError):
         await store.read(long_then_write)
-    assert store.look(accounts.list_all) == []
+    assert store.read_sync(accounts.list_all) == []
 
 
 async def test_reading_does_not_keep_the_store_from_writing(store: Store) -> None:
     for login in ("ada", "bob"):
         await store.read(accounts.list_all)
         await store.write(accounts.create, login)
-        store.do(accounts.create, f"{login}-2")
-        store.look(accounts.list_all)
+        store.write_sync(accounts.create, f"{login}-2")
+        store.read_sync(accounts.list_all)
     assert len(await store.read(accounts.list_all)) == 4
 
 
 async def test_a_long_read_on_a_thread_has_no_limit(store: Store) -> None:
     """A read on a thread, or in a command, has no limit of time."""
     try:
-        assert store.look(lambda db: db.value(LONG)) == 60_000
+        assert store.read_sync(lambda db: db.value(LONG)) == 60_000
     except ReadBudgetExceeded:
         pytest.fail("a read without a bound was given up")
 

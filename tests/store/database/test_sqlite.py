@@ -86,7 +86,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
 
 def logins(store: Store) -> list[str]:
-    return [row["login"] for row in store.look(accounts.list_all)]
+    return [row["login"] for row in store.read_sync(accounts.list_all)]
 
 
 def on_disk(path: Path) -> bytes:
@@ -111,7 +111,7 @@ class TestTheFile:
         try:
             tmp_path.chmod(0o755)
             store = open_store("sqlite", data_dir=tmp_path)
-            store.do(lambda db: accounts.create(db, "ada"))
+            store.write_sync(lambda db: accounts.create(db, "ada"))
             found = modes(tmp_path)
             store.shut()
         finally:
@@ -123,7 +123,7 @@ class TestTheFile:
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         first = open_store("sqlite", data_dir=tmp_path)
-        first.do(lambda db: accounts.create(db, "ada"))
+        first.write_sync(lambda db: accounts.create(db, "ada"))
         for path in tmp_path.glob("tocsin.db*"):
             path.chmod(0o644)
         open_store("sqlite", data_dir=tmp_path).shut()
@@ -199,7 +199,7 @@ class TestTheFile:
             names = ("journal_mode", "synchronous", "foreign_keys")
             return [db.value(f"PRAGMA {name}") for name in names]
 
-        assert store.do(pragmas) == ["wal", 2, 1]
+        assert store.write_sync(pragmas) == ["wal", 2, 1]
 
     def test_waits_for_another_process_that_makes_it(self, tmp_path: Path) -> None:
         path = tmp_path / "tocsin.db"
@@ -220,15 +220,15 @@ class TestTheFile:
 
     def test_enforces_foreign_keys(self, world: World) -> None:
         with pytest.raises(sqlite3.IntegrityError):
-            world.store.do(repositories.create, 99, "orphan")
+            world.store.write_sync(repositories.create, 99, "orphan")
 
 
 class TestAtRest:
     """Secrets cannot be read from a stolen disk."""
 
     def test_a_token_is_nowhere_in_the_file(self, world: World, path: Path) -> None:
-        value, _ = world.store.do(tokens.create, world.user["id"], note="findable")
-        world.store.look(tokens.find, value)
+        value, _ = world.store.write_sync(tokens.create, world.user["id"], note="findable")
+        world.store.read_sync(tokens.find, value)
         content = on_disk(path)
         assert b"findable" in content
         assert value.encode() not in content
@@ -236,13 +236,13 @@ class TestAtRest:
 
     def test_secrets_are_nowhere_in_the_file(self, world: World, path: Path) -> None:
         made = world.hook("push", secret="hooks-secret-1", url=URL)
-        world.store.do(
+        world.store.write_sync(
             lambda db: hooks.update(
                 db, hooks.get(db, world.repo["id"], made["id"]), secret="hooks-secret-2"
             )
         )
-        world.store.do(sources.create, "forge", "sources-secret")
-        world.store.do(accounts.create, "bob", password="bobs-secret")
+        world.store.write_sync(sources.create, "forge", "sources-secret")
+        world.store.write_sync(accounts.create, "bob", password="bobs-secret")
         content = on_disk(path)
         assert URL.encode() in content
         assert b"-secret" not in content
@@ -271,14 +271,14 @@ class TestAtRest:
         def begin_another(path: Path) -> None:
             monkeypatch.setattr(private_file, "restrict", restrict)
             with opened_store("sqlite", tmp_path) as other:
-                other.do(sources.create, "forge", "its-secret")
+                other.write_sync(sources.create, "forge", "its-secret")
             restrict(path)
 
         monkeypatch.setattr(private_file, "restrict", begin_another)
         with opened_store("sqlite", tmp_path) as store:
-            store.do(sources.create, "another", "another-secret")
+            store.write_sync(sources.create, "another", "another-secret")
         with opened_store("sqlite", tmp_path) as store:
-            assert store.look(diagnosis.undecryptable_secrets) == {}
+            assert store.read_sync(diagnosis.undecryptable_secrets) == {}
 
     def test_a_key_is_made_where_nothing_needs_another(self, world: World, path: Path) -> None:
         (path.parent / "secret.key").unlink()
@@ -369,7 +369,7 @@ class TestAKill:
                     break
             accepted += [line.split() for line in process.stdout if line.endswith(b"\n")]
         assert process.returncode == -signal.SIGKILL
-        assert world.store.do(lambda db: db.value("PRAGMA integrity_check")) == "ok"
+        assert world.store.write_sync(lambda db: db.value("PRAGMA integrity_check")) == "ok"
         kept = {row["event_id"] for row in world.rows()}
         assert {int(event_id) for event_id, _ in accepted} <= kept
         assert {many for _, many in accepted} == {b"3"}
@@ -382,12 +382,12 @@ class TestAKill:
             "def die(db):\n"
             "    accounts.create(db, 'half')\n"
             "    os.kill(os.getpid(), 9)\n"
-            "open_store('sqlite', data_dir=Path(sys.argv[1])).do(die)\n"
+            "open_store('sqlite', data_dir=Path(sys.argv[1])).write_sync(die)\n"
         )
         with _python(code, path.parent) as process:
             assert process.wait() == -signal.SIGKILL
         assert logins(world.store) == ["ada"]
-        world.store.do(accounts.create, "bob")
+        world.store.write_sync(accounts.create, "bob")
 
 
 class TestDurability:
@@ -405,10 +405,12 @@ class TestDurability:
         full = ["PRAGMA synchronous = FULL", *plain]
         await store.write(accounts.create, "ada")
         assert await said(store.write(accounts.create, "bob")) == plain
-        assert await said(store.note(accounts.create, "cyd")) == normal
-        assert await said(store.note(accounts.create, "dan")) == plain
+        assert await said(store.write_relaxed(accounts.create, "cyd")) == normal
+        assert await said(store.write_relaxed(accounts.create, "dan")) == plain
         assert (
-            await said(store.note(accounts.create, "eve"), store.write(accounts.create, "flo"))
+            await said(
+                store.write_relaxed(accounts.create, "eve"), store.write(accounts.create, "flo")
+            )
             == full
         )
         assert await said(store.write(accounts.create, "gus")) == plain
@@ -420,7 +422,7 @@ class TestDurability:
             return db.value("PRAGMA synchronous")
 
         assert await store.write(level) == 2
-        assert await store.note(level) == 1
+        assert await store.write_relaxed(level) == 1
         assert await store.batch(lambda db, items: [level(db)] * len(items), 1) == 2
         assert len(sessions) == 1
 
@@ -437,7 +439,7 @@ class TestTrouble:
         with pytest.raises(Unavailable, match="locked"):
             await store.write(accounts.create, "bob")
         with pytest.raises(Unavailable, match="locked"):
-            store.do(accounts.create, "bob")
+            store.write_sync(accounts.create, "bob")
         assert [row["login"] for row in await store.read(accounts.list_all)] == ["ada"]
         other.execute("ROLLBACK")
         other.close()
@@ -449,7 +451,7 @@ class TestTrouble:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             beside = open_store("sqlite", data_dir=path.parent, create=False)
-            assert beside.look(accounts.list_all) == store.look(accounts.list_all)
+            assert beside.read_sync(accounts.list_all) == store.read_sync(accounts.list_all)
             beside.shut()
 
     async def test_a_full_disk_refuses_writes(
@@ -502,7 +504,7 @@ class TestTrouble:
 
     def test_a_mistake_in_a_statement_is_not_taken_for_it(self, store: Store) -> None:
         with pytest.raises(sqlite3.OperationalError, match="syntax"):
-            store.do(lambda db: db.execute("SELEC 1"))
+            store.write_sync(lambda db: db.execute("SELEC 1"))
 
 
 class TestBesideADaemon:
@@ -513,7 +515,7 @@ class TestBesideADaemon:
         together = 20
         writes = [store.write(accounts.create, f"daemon-{at}") for at in range(together)]
         commands = [
-            asyncio.to_thread(command.do, accounts.create, f"command-{at}")
+            asyncio.to_thread(command.write_sync, accounts.create, f"command-{at}")
             for at in range(together)
         ]
         await asyncio.gather(*writes, *commands)
@@ -531,7 +533,7 @@ class TestBesideADaemon:
         other = opened()
         await asyncio.gather(
             *[store.write(count_up) for _ in range(25)],
-            *[asyncio.to_thread(other.do, count_up) for _ in range(25)],
+            *[asyncio.to_thread(other.write_sync, count_up) for _ in range(25)],
         )
         assert len(logins(store)) == 50
 
@@ -540,7 +542,7 @@ class TestBesideADaemon:
     ) -> None:
         other, gate = opened(), Gate()
         with gate.closed():
-            writing = asyncio.ensure_future(asyncio.to_thread(other.do, gate))
+            writing = asyncio.ensure_future(asyncio.to_thread(other.write_sync, gate))
             await asyncio.to_thread(gate.reached)
             name = await store.read(lambda db: threading.current_thread().name)
             assert name == threading.current_thread().name
@@ -622,33 +624,33 @@ class TestPlans:
         return {
             "accept": lambda: world.arrive("g-9"),
             "repeat": lambda: world.arrive("g-9"),
-            "waiting_hooks": lambda: store.look(deliveries.waiting_hooks),
+            "waiting_hooks": lambda: store.read_sync(deliveries.waiting_hooks),
             "claim": lambda: taken.extend(world.claim(lease, hook["id"])),
-            "record": lambda: store.do(
+            "record": lambda: store.write_sync(
                 attempt_outcomes.record,
                 [world.failure(lease, taken[0]), world.outcome(lease, taken[1])],
             ),
-            "release": lambda: store.do(deliveries.release, lease, [taken[2].id]),
-            "bury": lambda: store.do(deliveries.mark_dead, lease, [taken[3].id], "gone"),
-            "renew": lambda: store.do(leases.renew, lease, 1),
-            "end": lambda: store.do(leases.release, lease),
-            "end_expired": lambda: store.do(leases.release_expired),
-            "event": lambda: store.look(events.get, 1),
-            "token": lambda: store.look(tokens.find, "tsp_x"),
-            "repository": lambda: store.look(repositories.find, "ada", "engine"),
-            "role": lambda: store.look(
+            "release": lambda: store.write_sync(deliveries.release, lease, [taken[2].id]),
+            "bury": lambda: store.write_sync(deliveries.mark_dead, lease, [taken[3].id], "gone"),
+            "renew": lambda: store.write_sync(leases.renew, lease, 1),
+            "end": lambda: store.write_sync(leases.release, lease),
+            "end_expired": lambda: store.write_sync(leases.release_expired),
+            "event": lambda: store.read_sync(events.get, 1),
+            "token": lambda: store.read_sync(tokens.find, "tsp_x"),
+            "repository": lambda: store.read_sync(repositories.find, "ada", "engine"),
+            "role": lambda: store.read_sync(
                 repositories.role_of, world.repo, {"id": 99, "site_admin": 0}
             ),
-            "hook": lambda: store.look(hooks.by_id, hook["id"]),
-            "hooks": lambda: store.look(hooks.page, world.repo["id"], limit=30),
-            "last_responses": lambda: store.look(attempts.last_responses, [hook["id"]]),
-            "attempts": lambda: store.look(attempts.page, hook["id"], limit=30),
-            "attempt": lambda: store.look(attempts.get, hook["id"], 1),
-            "of_delivery": lambda: store.look(attempts.of_delivery, 1),
-            "latest": lambda: store.look(event_queries.latest, world.repo["id"], "push"),
-            "drop_bodies": lambda: store.do(retention.drop_bodies, 0, 1),
-            "drop_attempts": lambda: store.do(retention.drop_attempts, 0, 1),
-            "drop_events": lambda: store.do(retention.drop_events, 0, 1),
+            "hook": lambda: store.read_sync(hooks.by_id, hook["id"]),
+            "hooks": lambda: store.read_sync(hooks.page, world.repo["id"], limit=30),
+            "last_responses": lambda: store.read_sync(attempts.last_responses, [hook["id"]]),
+            "attempts": lambda: store.read_sync(attempts.page, hook["id"], limit=30),
+            "attempt": lambda: store.read_sync(attempts.get, hook["id"], 1),
+            "of_delivery": lambda: store.read_sync(attempts.of_delivery, 1),
+            "latest": lambda: store.read_sync(event_queries.latest, world.repo["id"], "push"),
+            "drop_bodies": lambda: store.write_sync(retention.drop_bodies, 0, 1),
+            "drop_attempts": lambda: store.write_sync(retention.drop_attempts, 0, 1),
+            "drop_events": lambda: store.write_sync(retention.drop_events, 0, 1),
         }
 
     def test_scan_no_table(self, calls: Any, plans: Any) -> None:
@@ -717,7 +719,9 @@ class TestPlans:
         """Add 1000 hooks of another repository, with ids from `first` on."""
         ids = range(first, first + 1_000)
         notifier.filled.update(ids if kind == "full" else ())
-        other_id = world.store.do(repositories.create, world.repo["owner_id"], f"r{first}")["id"]
+        other_id = world.store.write_sync(repositories.create, world.repo["owner_id"], f"r{first}")[
+            "id"
+        ]
 
         def add(db: Connection) -> None:
             given = "id, repo_id, url, content_type, events, options, created_at, updated_at"
@@ -732,7 +736,7 @@ class TestPlans:
                 columns = "hook_id, ordering, blocks, active, stopped"
                 db.insert_many("hook_ordering", columns, rows)
 
-        world.store.do(add)
+        world.store.write_sync(add)
 
 
 def _steps(path: Path, statements: list[tuple[str, Any]], call: Callable[[], Any]) -> int:

@@ -35,7 +35,7 @@ NOBODY = 10**9
 
 
 def logins(store: Store) -> list[str]:
-    return [row["login"] for row in store.look(accounts.list_all)]
+    return [row["login"] for row in store.read_sync(accounts.list_all)]
 
 
 def create_all(db: Connection, names: Sequence[str]) -> list[int | Exception]:
@@ -180,7 +180,7 @@ async def test_items_of_a_batch_are_run_together(store: Store) -> None:
 
 @pytest.mark.parametrize("neighbour", [True, False])
 async def test_a_batch_that_fails_falls_back_to_single_items(store: Store, neighbour: bool) -> None:
-    store.do(accounts.create, "taken")
+    store.write_sync(accounts.create, "taken")
     others = [store.write(accounts.create, "other")] if neighbour else []
     names = ["ada", "taken", "bob"]
     answers = await asyncio.gather(
@@ -302,7 +302,7 @@ async def test_too_much_waiting_is_refused_and_then_taken_again(
         with pytest.raises(Busy):
             await store.write(accounts.create, "bob")
         with pytest.raises(Busy):
-            await store.note(accounts.create, "bob")
+            await store.write_relaxed(accounts.create, "bob")
         with pytest.raises(Busy):
             await store.batch(create_all, "bob")
     await asyncio.gather(first, second)
@@ -414,16 +414,20 @@ async def test_a_caller_that_goes_away_loses_nothing_and_breaks_nothing(store: S
 
 async def test_a_note_alone_need_not_wait_for_the_disk(store: Store) -> None:
     spy = Spy(store)
-    await store.note(accounts.create, "ada")
+    await store.write_relaxed(accounts.create, "ada")
     await store.write(accounts.create, "bob")
     await store.batch(create_all, "cyd")
-    await asyncio.gather(store.note(accounts.create, "dan"), store.note(accounts.create, "eve"))
+    await asyncio.gather(
+        store.write_relaxed(accounts.create, "dan"), store.write_relaxed(accounts.create, "eve")
+    )
     assert spy.begun == [False, True, True, False]
 
 
 async def test_a_note_among_writes_is_as_durable_as_they_are(store: Store) -> None:
     spy = Spy(store)
-    await asyncio.gather(store.note(accounts.create, "ada"), store.write(accounts.create, "bob"))
+    await asyncio.gather(
+        store.write_relaxed(accounts.create, "ada"), store.write(accounts.create, "bob")
+    )
     assert spy.begun == [True]
 
 
@@ -482,7 +486,7 @@ async def test_a_write_alone_that_a_conflict_undid_runs_again(
 ) -> None:
     blocked = BlockedAtFirst(error("busy"), error("busy"))
     await store.write(blocked, "ada")
-    store.do(BlockedAtFirst(error("busy"), error("busy")), "bob")
+    store.write_sync(BlockedAtFirst(error("busy"), error("busy")), "bob")
     assert logins(store) == ["ada", "bob"]
     assert blocked.calls == 3
 
@@ -492,7 +496,7 @@ async def test_a_write_is_given_up_after_some_conflicts(store: Store) -> None:
     with pytest.raises(Contended):
         await store.write(BlockedAtFirst(*many), "ada")
     with pytest.raises(Contended):
-        store.do(BlockedAtFirst(*many), "ada")
+        store.write_sync(BlockedAtFirst(*many), "ada")
     assert logins(store) == []
 
 
@@ -516,7 +520,7 @@ async def test_a_write_that_a_conflict_failed_runs_again(store: Store, neighbour
     others = [store.write(accounts.create, "ada")] if neighbour else []
     await asyncio.gather(*others, store.write(refer_to_a_deleted_one, tries))
     assert logins(store) == ["ada", "owner"][not neighbour :]
-    assert store.do(lambda db: db.value("SELECT count(*) FROM repository")) == 1
+    assert store.write_sync(lambda db: db.value("SELECT count(*) FROM repository")) == 1
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
@@ -524,7 +528,7 @@ async def test_a_write_that_never_passes_fails_with_its_error(store: Store) -> N
     with pytest.raises(psycopg.errors.ForeignKeyViolation):
         await store.write(repositories.create, NOBODY, "engine")
     with pytest.raises(psycopg.errors.ForeignKeyViolation):
-        store.do(repositories.create, NOBODY, "engine")
+        store.write_sync(repositories.create, NOBODY, "engine")
     assert await store.write(accounts.create, "ada")
 
 
@@ -566,15 +570,15 @@ async def test_a_write_that_meets_damage_takes_no_neighbour_along(store: Store) 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
 def test_a_synchronous_write_that_a_conflict_failed_runs_again(store: Store) -> None:
-    store.do(refer_to_a_deleted_one, [])
+    store.write_sync(refer_to_a_deleted_one, [])
     assert logins(store) == ["owner"]
 
 
 def test_a_synchronous_write_commits_before_it_returns(store: Store) -> None:
     seen: list[list[str]] = []
-    assert store.do(create_then_call, "ada", lambda: seen.append(logins(store))) == "ada"
+    assert store.write_sync(create_then_call, "ada", lambda: seen.append(logins(store))) == "ada"
     assert seen == [["ada"]]
     with pytest.raises(Missing):
-        store.do(create_then_fail, "bob", lambda: seen.append([]))
+        store.write_sync(create_then_fail, "bob", lambda: seen.append([]))
     assert logins(store) == ["ada"]
     assert len(seen) == 1

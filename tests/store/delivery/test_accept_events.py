@@ -29,7 +29,7 @@ def notifier(store: Store) -> FakeNotifier:
 
 
 def accept(world: World, *arrivals: IncomingEvent) -> list[Any]:
-    return world.store.do(events.accept, arrivals)
+    return world.store.write_sync(events.accept, arrivals)
 
 
 def reached(world: World, event_id: int) -> list[int]:
@@ -94,15 +94,18 @@ class TestFanOut:
     def test_deliveries_are_made_in_the_order_of_their_events(self, world: World) -> None:
         for _ in range(3):
             world.hook("*")
-        world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(50)])
+        world.store.write_sync(events.accept_all, [world.arrival(f"g-{at}") for at in range(50)])
         assert [row["event_id"] for row in world.rows()] == [1 + at // 3 for at in range(150)]
-        assert world.store.do(replay_deliveries.create, ReplaySelection(), 0, 50, 151) == (150, 0)
+        assert world.store.write_sync(replay_deliveries.create, ReplaySelection(), 0, 50, 151) == (
+            150,
+            0,
+        )
         again = [row["event_id"] for row in world.rows()[150:]]
         assert again == [1 + at // 3 for at in range(150)]
 
     def test_an_event_reaches_no_deleted_or_disabled_hook(self, world: World) -> None:
-        world.store.do(hook_removal.delete, world.hook("push"))
-        world.store.do(hooks.disable, world.hook("push")["id"], "gone")
+        world.store.write_sync(hook_removal.delete, world.hook("push"))
+        world.store.write_sync(hooks.disable, world.hook("push")["id"], "gone")
         assert world.arrive().deliveries == 0
 
 
@@ -112,7 +115,7 @@ class TestTheEvent:
         receipt = world.arrive(
             "g-1", body=body, action="opened", source_id=4, scope=-4, installation_id=9
         )
-        row = required(world.store.look(events.get, receipt.event_id))
+        row = required(world.store.read_sync(events.get, receipt.event_id))
         assert row == row | {
             "id": receipt.event_id,
             "guid": "g-1",
@@ -132,18 +135,18 @@ class TestTheEvent:
         wanted = world.arrive("g-1")
         unwanted = world.arrive("g-2", name="star")
         assert (wanted.deliveries, unwanted.deliveries) == (1, 0)
-        page = world.store.look(event_queries.newest, limit=10, unwanted=True)
+        page = world.store.read_sync(event_queries.newest, limit=10, unwanted=True)
         assert [(row["id"], row["deliveries"]) for row in page] == [(unwanted.event_id, 0)]
 
     def test_a_large_payload_is_stored(self, world: World) -> None:
         body = b'"' + bytes(range(97, 123)) * 1_000_000 + b'"'
         receipt = world.arrive("g-1", body=body)
-        row = required(world.store.look(events.get, receipt.event_id))
+        row = required(world.store.read_sync(events.get, receipt.event_id))
         assert row["body"] == body
         assert row["size"] == len(body)
 
     def test_an_unknown_event_id_has_no_event(self, world: World) -> None:
-        assert world.store.look(events.get, 99) is None
+        assert world.store.read_sync(events.get, 99) is None
 
 
 class TestTheSameAgain:
@@ -160,7 +163,7 @@ class TestTheSameAgain:
     def test_a_repetition_after_a_redelivery_gets_the_first_answer(self, world: World) -> None:
         hook = world.hook("push")
         first = world.arrive()
-        world.store.do(
+        world.store.write_sync(
             deliveries.enqueue, first.event_id, hook["id"], world.repo["id"], redelivery=True
         )
         assert world.arrive() == dataclasses.replace(first, duplicate=True)
@@ -204,7 +207,7 @@ class TestTheSameAgain:
 
     def test_a_repetition_is_known_after_the_body_is_deleted(self, world: World) -> None:
         first = world.arrive()
-        world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+        world.store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL"))
         assert world.arrive().event_id == first.event_id
         with pytest.raises(Conflict):
             world.arrive(body=b"{}")
@@ -226,15 +229,17 @@ class TestTheSameAgain:
 
 class TestAllOrNothing:
     def test_keeps_every_event_of_a_batch(self, world: World) -> None:
-        receipts = world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(3)])
+        receipts = world.store.write_sync(
+            events.accept_all, [world.arrival(f"g-{at}") for at in range(3)]
+        )
         assert [receipt.guid for receipt in receipts] == ["g-0", "g-1", "g-2"]
 
     def test_keeps_nothing_beside_a_conflict(self, world: World) -> None:
         world.hook("push")
         arrivals = [world.arrival("g-1"), world.arrival("g-2"), world.arrival("g-1", body=b"{}")]
         with pytest.raises(Conflict):
-            world.store.do(events.accept_all, arrivals)
-        assert world.store.look(event_queries.newest, limit=10) == []
+            world.store.write_sync(events.accept_all, arrivals)
+        assert world.store.read_sync(event_queries.newest, limit=10) == []
         assert world.rows() == []
 
 
@@ -252,7 +257,7 @@ class TestTheWorker:
         self, world: World, notifier: FakeNotifier
     ) -> None:
         first, second = world.hook("push"), world.hook("push")
-        world.store.do(hooks.update, second, url="https://other.example/")
+        world.store.write_sync(hooks.update, second, url="https://other.example/")
         assert notifier.woken == [second["id"]], "the worker is notified of the edit"
         notifier.held = world.lease()
         receipt = world.arrive("g-1", body=b'{"n":1}')
@@ -312,7 +317,7 @@ class TestTheWorker:
         for held in (None, world.lease()):
             notifier.held = held
             with pytest.raises(Missing):
-                world.store.do(failing)
+                world.store.write_sync(failing)
         assert (notifier.offers, notifier.woken) == ([], [])
         assert world.rows() == []
 
@@ -336,27 +341,28 @@ class TestTheWorker:
     ) -> None:
         hook = world.hook("push")
         notifier.held = world.lease()
-        world.store.do(leases.release, notifier.held)
+        world.store.write_sync(leases.release, notifier.held)
         world.arrive()
-        assert world.store.do(leases.release_expired) == 1
+        assert world.store.write_sync(leases.release_expired) == 1
         assert len(world.claim(world.lease(), hook["id"])) == 1
 
 
 class TestEmit:
     def test_writes_the_action_before_the_payload(self, world: World) -> None:
         hook = world.hook("star")["id"]
-        receipt = world.store.do(outbox.emit, "star", "created", world.repo["id"], {"n": 1})
-        row = required(world.store.look(events.get, receipt.event_id))
+        receipt = world.store.write_sync(outbox.emit, "star", "created", world.repo["id"], {"n": 1})
+        row = required(world.store.read_sync(events.get, receipt.event_id))
         assert row["body"] == b'{"action":"created","n":1}'
         assert (row["name"], row["action"], row["scope"]) == ("star", "created", world.repo["id"])
         assert reached(world, receipt.event_id) == [hook]
-        plain = world.store.do(outbox.emit, "push", None, world.repo["id"], {"n": 1})
-        row = required(world.store.look(events.get, plain.event_id))
+        plain = world.store.write_sync(outbox.emit, "push", None, world.repo["id"], {"n": 1})
+        row = required(world.store.read_sync(events.get, plain.event_id))
         assert (row["body"], row["action"]) == (b'{"n":1}', None)
 
     def test_gives_every_event_a_guid(self, world: World) -> None:
         guids = {
-            world.store.do(outbox.emit, "push", None, world.repo["id"], {}).guid for _ in range(3)
+            world.store.write_sync(outbox.emit, "push", None, world.repo["id"], {}).guid
+            for _ in range(3)
         }
         assert len(guids) == 3
 
@@ -366,13 +372,13 @@ class TestEmit:
         world.hook("ping", WILDCARD)
         hook = world.hook("push")
         notifier.held = world.lease()
-        receipt = world.store.do(
+        receipt = world.store.write_sync(
             outbox.emit, "ping", None, world.repo["id"], {"zen": "."}, only_hook=hook["id"]
         )
         assert receipt.deliveries == 1
         assert reached(world, receipt.event_id) == [hook["id"]]
         assert notifier.woken == [hook["id"]]
-        row = required(world.store.look(events.get, receipt.event_id))
+        row = required(world.store.read_sync(events.get, receipt.event_id))
         assert orjson.loads(row["body"]) == {"zen": "."}
 
     async def test_goes_with_the_change_or_not_at_all(self, world: World) -> None:
@@ -389,7 +395,7 @@ class TestEmit:
         )
         assert isinstance(answers[1], ZeroDivisionError)
         assert len(world.rows()) == 1
-        assert len(world.store.look(event_queries.newest, limit=10)) == 1
+        assert len(world.store.read_sync(event_queries.newest, limit=10)) == 1
 
 
 def test_pages_of_events(world: World) -> None:
@@ -403,7 +409,8 @@ def test_pages_of_events(world: World) -> None:
 
     def page(**given: Any) -> list[str]:
         return [
-            row["guid"] for row in world.store.look(event_queries.newest, **({"limit": 10} | given))
+            row["guid"]
+            for row in world.store.read_sync(event_queries.newest, **({"limit": 10} | given))
         ]
 
     assert page() == ["g-4", "g-3", "g-2", "g-1"]
@@ -413,7 +420,9 @@ def test_pages_of_events(world: World) -> None:
     assert page(repo_id=world.repo["id"]) == ["g-2", "g-1"]
     assert page(repo_id=0) == ["g-4"]
     assert page(repo_id=world.repo["id"], name="star", unwanted=True) == ["g-2"]
-    repositories = [row["repository"] for row in world.store.look(event_queries.newest, limit=10)]
+    repositories = [
+        row["repository"] for row in world.store.read_sync(event_queries.newest, limit=10)
+    ]
     assert repositories == [None, "ada/other", "ada/engine", "ada/engine"]
 
 
@@ -421,14 +430,14 @@ def test_the_latest_event_is_one_with_a_kept_body(world: World) -> None:
     world.arrive("g-1")
     last = world.arrive("g-2")
     world.arrive("g-3", name="star")
-    latest = required(world.store.look(event_queries.latest, world.repo["id"], "push"))
+    latest = required(world.store.read_sync(event_queries.latest, world.repo["id"], "push"))
     assert latest["guid"] == "g-2"
-    world.store.do(
+    world.store.write_sync(
         lambda db: db.execute("UPDATE event SET body = NULL WHERE id = :id", id=last.event_id)
     )
-    latest = required(world.store.look(event_queries.latest, world.repo["id"], "push"))
+    latest = required(world.store.read_sync(event_queries.latest, world.repo["id"], "push"))
     assert latest["guid"] == "g-1"
-    assert world.store.look(event_queries.latest, world.repo["id"], "fork") is None
+    assert world.store.read_sync(event_queries.latest, world.repo["id"], "fork") is None
 
 
 def test_the_names_are_plain() -> None:

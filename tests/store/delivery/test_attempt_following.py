@@ -26,9 +26,9 @@ def test_an_attempt_that_appears_late_is_followed_once(
     found, at = [], FeedPosition(0)
     try:
         attempt_outcomes.record(session.db, [world.outcome(lease, slow)])
-        world.store.do(attempt_outcomes.record, [world.outcome(lease, quick)])
+        world.store.write_sync(attempt_outcomes.record, [world.outcome(lease, quick)])
         for _ in range(3):
-            rows, at = world.store.look(advance, AttemptFilter(), at, 10)
+            rows, at = world.store.read_sync(advance, AttemptFilter(), at, 10)
             found += rows
         assert [row["delivery_id"] for row in found] == [quick.id]
         assert at.after == 0
@@ -36,7 +36,7 @@ def test_an_attempt_that_appears_late_is_followed_once(
     finally:
         session.close()
     for _ in range(3):
-        rows, at = world.store.look(advance, AttemptFilter(), at, 10)
+        rows, at = world.store.read_sync(advance, AttemptFilter(), at, 10)
         found += rows
     assert [row["delivery_id"] for row in found] == [quick.id, slow.id]
     assert at.after == at.newest == max(row["id"] for row in found)

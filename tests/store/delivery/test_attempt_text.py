@@ -20,7 +20,7 @@ def sent(world: World) -> World:
         body = json.dumps({"text": text}, ensure_ascii=number % 2 == 0).encode()
         world.arrive(f"g-{number}", body=body)
     claimed = world.claim(lease, hook["id"])
-    world.store.do(
+    world.store.write_sync(
         attempt_outcomes.record,
         [
             world.outcome(lease, one, response_body="a glöckner" if at == 5 else "no")
@@ -32,7 +32,7 @@ def sent(world: World) -> World:
 
 def guids(world: World, text: str, **given: object) -> list[str]:
     given = {"limit": 10} | given
-    found = world.store.look(attempt_text.page, AttemptFilter(), text, **given)
+    found = world.store.read_sync(attempt_text.page, AttemptFilter(), text, **given)
     return [row["guid"] for row in found.rows]
 
 
@@ -46,7 +46,7 @@ def test_a_text_is_found_in_any_case_and_escaped(sent: World) -> None:
 
 
 def test_pages_follow_each_other(sent: World) -> None:
-    first = sent.store.look(attempt_text.page, AttemptFilter(), "nothing", limit=2)
+    first = sent.store.read_sync(attempt_text.page, AttemptFilter(), "nothing", limit=2)
     assert [row["guid"] for row in first.rows] == ["g-5", "g-4"]
     assert guids(sent, "nothing", limit=9, before=first.older) == ["g-3", "g-1", "g-0"]
 
@@ -57,7 +57,7 @@ def test_a_bounded_search_reports_its_position(
     monkeypatch.setattr(attempt_text, "CHUNK", 2)
     late = itertools.count(step=10)
     for limits in ({"most_bytes": 1}, {"clock": lambda: float(next(late))}):
-        found = sent.store.look(attempt_text.page, AttemptFilter(), "öck", limit=10, **limits)
+        found = sent.store.read_sync(attempt_text.page, AttemptFilter(), "öck", limit=10, **limits)
         assert [row["guid"] for row in found.rows] == ["g-5"]
         assert found.scanned == 2
         assert guids(sent, "öck", before=found.older) == ["g-2"]

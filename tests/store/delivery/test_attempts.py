@@ -46,11 +46,11 @@ def take(world: World, lease: int, hook: dict[str, Any], many: int = 1) -> list[
 
 
 def put(world: World, *outcomes: Outcome) -> set[int]:
-    return world.store.do(record, outcomes)
+    return world.store.write_sync(record, outcomes)
 
 
 def state(world: World, hook: dict[str, Any]) -> tuple[int, str | None, int | None]:
-    row = required(world.store.look(hooks.by_id, hook["id"]))
+    row = required(world.store.read_sync(hooks.by_id, hook["id"]))
     return row["active"], row["disabled_reason"], row["failing_since"]
 
 
@@ -93,7 +93,7 @@ class TestTheDelivery:
             row = world.row(one.id)
             wanted = (DELIVERED, world.now) if at % 3 else (0, at)
             assert (row["state"], row["due_at"]) == wanted
-        assert len(world.store.look(attempts.page, hook["id"], limit=100)) == 90
+        assert len(world.store.read_sync(attempts.page, hook["id"], limit=100)) == 90
 
     def test_recording_no_outcome_changes_nothing(self, world: World) -> None:
         assert put(world) == set()
@@ -104,7 +104,7 @@ class TestALateOutcome:
         self, world: World, hook: Any, lease: int
     ) -> None:
         (one,) = take(world, lease, hook)
-        world.store.do(leases.release, lease)
+        world.store.write_sync(leases.release, lease)
         other = world.lease()
         (again,) = world.claim(other, hook["id"])
         assert again.id == one.id
@@ -114,13 +114,13 @@ class TestALateOutcome:
         put(world, world.failure(other, again, due_at=world.now + 5))
         row = world.row(one.id)
         assert (row["state"], row["lease_id"], row["due_at"]) == (0, None, world.now + 5)
-        assert len(world.store.look(attempts.of_delivery, one.id)) == 2
+        assert len(world.store.read_sync(attempts.of_delivery, one.id)) == 2
 
     def test_a_late_failure_does_not_overwrite_a_success(
         self, world: World, hook: Any, lease: int
     ) -> None:
         (one,) = take(world, lease, hook)
-        world.store.do(leases.release, lease)
+        world.store.write_sync(leases.release, lease)
         other = world.lease()
         (again,) = world.claim(other, hook["id"])
         put(world, world.outcome(other, again))
@@ -129,7 +129,7 @@ class TestALateOutcome:
 
     def test_leaves_a_released_delivery_waiting(self, world: World, hook: Any, lease: int) -> None:
         (one,) = take(world, lease, hook)
-        world.store.do(deliveries.release, lease, [one.id])
+        world.store.write_sync(deliveries.release, lease, [one.id])
         put(world, world.failure(lease, one, state=DEAD))
         assert world.row(one.id)["state"] == 0
         assert len(world.claim(lease, hook["id"])) == 1
@@ -199,7 +199,7 @@ class TestFailingSince:
         self, world: World, hook: Any, lease: int
     ) -> None:
         (one,) = take(world, lease, hook)
-        world.store.do(hooks.disable, hook["id"], "by hand")
+        world.store.write_sync(hooks.disable, hook["id"], "by hand")
         assert put(world, world.failure(lease, one, disable_after=1)) == set()
         assert state(world, hook) == (0, "by hand", None)
 
@@ -239,14 +239,14 @@ class TestDisabling:
     def test_a_former_url_asks_for_nothing(self, world: World, lease: int, ordered: bool) -> None:
         hook = world.hook("push", options={"ordering": "hook"} if ordered else {})
         (one,) = take(world, lease, hook)
-        world.store.do(hooks.update, hook, url="https://another.example/hook")
+        world.store.write_sync(hooks.update, hook, url="https://another.example/hook")
         gone = world.failure(
             lease, one, url=hook["url"], state=DEAD, disable=GONE, turn=one.turn,
             held_until=world.now + DAY,
         )  # fmt: skip
         assert put(world, gone) == set()
         assert state(world, hook)[:2] == (1, None)
-        row = required(world.store.look(hooks.by_id, hook["id"]))
+        row = required(world.store.read_sync(hooks.by_id, hook["id"]))
         assert row["held_until"] is None
         (again,) = world.claim(lease, hook["id"])
         assert (again.id, again.attempts) == (one.id, 1)
@@ -255,25 +255,25 @@ class TestDisabling:
         self, world: World, lease: int
     ) -> None:
         def held_until() -> int | None:
-            (row,) = world.store.look(websub.page, limit=9)
+            (row,) = world.store.read_sync(websub.page, limit=9)
             found: int | None = row["held_until"]
             return found
 
-        world.store.do(follow_pushes, world.repo["id"])
+        world.store.write_sync(follow_pushes, world.repo["id"])
         world.arrive("g-1")
-        (row,) = world.store.look(websub.page, limit=9)
+        (row,) = world.store.read_sync(websub.page, limit=9)
         (one,) = world.claim(lease, -row["id"])
         held = world.failure(lease, one, url=CALLBACK, held_until=world.now + DAY)
         put(world, held)
         assert held_until() == world.now + DAY
         found = [
-            world.store.look(attempt_feed.get_delivery, one.id),
-            *world.store.look(attempt_feed.page, AttemptFilter(), limit=9).rows,
-            *world.store.look(delivery_queries.page, limit=9),
+            world.store.read_sync(attempt_feed.get_delivery, one.id),
+            *world.store.read_sync(attempt_feed.page, AttemptFilter(), limit=9).rows,
+            *world.store.read_sync(delivery_queries.page, limit=9),
         ]
         assert [row["held_until"] for row in found if row] == [world.now + DAY] * 3
         world.clock.advance(60)
-        world.store.do(follow_pushes, world.repo["id"])
+        world.store.write_sync(follow_pushes, world.repo["id"])
         assert held_until() is None
         # This is an answer to a request from before.
         put(world, held)
@@ -282,11 +282,11 @@ class TestDisabling:
     def test_a_pause_that_a_fast_clock_gave_a_subscriber_ends(
         self, world: World, lease: int
     ) -> None:
-        world.store.do(follow_pushes, world.repo["id"])
-        (row,) = world.store.look(websub.page, limit=9)
-        world.store.do(websub.hold, {-row["id"]: (row["version"], world.now + 365 * DAY)})
-        world.store.do(future_times.end_far_delays, world.now + 2 * DAY, 9)
-        (row,) = world.store.look(websub.page, limit=9)
+        world.store.write_sync(follow_pushes, world.repo["id"])
+        (row,) = world.store.read_sync(websub.page, limit=9)
+        world.store.write_sync(websub.hold, {-row["id"]: (row["version"], world.now + 365 * DAY)})
+        world.store.write_sync(future_times.end_far_delays, world.now + 2 * DAY, 9)
+        (row,) = world.store.read_sync(websub.page, limit=9)
         assert row["held_until"] is None
 
     @pytest.mark.parametrize("ordered", [False, True])
@@ -297,8 +297,8 @@ class TestDisabling:
         hook = world.hook("push", options={"ordering": "hook"} if ordered else {})
         (one,) = take(world, lease, hook)
         late = world.failure(lease, one, state=DEAD, disable=GONE, turn=one.turn)
-        world.store.do(hooks.disable, hook["id"], GONE)
-        world.store.do(hooks.update, hook, active=True)
+        world.store.write_sync(hooks.disable, hook["id"], GONE)
+        world.store.write_sync(hooks.update, hook, active=True)
         assert put(world, late) == set()
         assert state(world, hook)[:2] == (1, None)
         (again,) = world.claim(lease, hook["id"])
@@ -333,7 +333,7 @@ class TestDisabling:
         one, two, three = take(world, lease, hook, 3)
         put(world, world.failure(lease, one))
         world.clock.advance(6 * 86_400)
-        world.store.do(hooks.update, hook, url="https://another.example/hook")
+        world.store.write_sync(hooks.update, hook, url="https://another.example/hook")
         late = world.failure(lease, two, disable_after=5 * DAY, url=hook["url"])
         assert put(world, late) == set()
         assert state(world, hook)[0] == 1
@@ -366,7 +366,7 @@ class TestDisabling:
         put(world, world.failure(lease, one))
         world.clock.advance(6 * 86_400)
         assert put(world, world.failure(lease, two, disable_after=5 * DAY)) == {hook["id"]}
-        world.store.do(
+        world.store.write_sync(
             lambda db: hooks.update(db, hooks.get(db, world.repo["id"], hook["id"]), active=True)
         )
         assert put(world, world.failure(lease, three, disable_after=5 * DAY)) == set()
@@ -403,11 +403,11 @@ class TestPage:
         return world.hook("push", "issues")
 
     def page(self, world: World, hook: Any, **given: Any) -> str:
-        rows = world.store.look(attempts.page, hook["id"], **({"limit": 10} | given))
+        rows = world.store.read_sync(attempts.page, hook["id"], **({"limit": 10} | given))
         return "".join(row["guid"].removeprefix("g-") for row in rows)
 
     def ids(self, world: World, hook: Any) -> dict[str, int]:
-        rows = world.store.look(attempts.page, hook["id"], limit=10)
+        rows = world.store.read_sync(attempts.page, hook["id"], limit=10)
         return {row["guid"].removeprefix("g-"): row["id"] for row in rows}
 
     def test_a_page_of_attempts_is_newest_first_and_limited(
@@ -455,8 +455,8 @@ def test_an_attempt_has_the_recorded_values(world: World, hook: Any, lease: int)
             response_body="fine",
         ),
     )
-    (listed,) = world.store.look(attempts.page, hook["id"], limit=10)
-    found = world.store.look(attempts.get, hook["id"], listed["id"])
+    (listed,) = world.store.read_sync(attempts.page, hook["id"], limit=10)
+    found = world.store.read_sync(attempts.get, hook["id"], listed["id"])
     assert found == listed | {
         "request_headers": {"Host": "receiver.example", "X-Event": "push"},
         "response_headers": {"Content-Type": "text/plain", "Set-Cookie": "a=1, b=2"},
@@ -499,9 +499,9 @@ def test_an_attempt_without_an_answer_is_recorded(world: World, hook: Any, lease
             response_body=None,
         ),
     )
-    (listed,) = world.store.look(attempts.page, hook["id"], limit=10)
-    world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
-    found = required(world.store.look(attempts.get, hook["id"], listed["id"]))
+    (listed,) = world.store.read_sync(attempts.page, hook["id"], limit=10)
+    world.store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL"))
+    found = required(world.store.read_sync(attempts.get, hook["id"], listed["id"]))
     assert (found["response_headers"], found["response_body"]) == (None, None)
     assert found["event_body"] is None
 
@@ -509,10 +509,10 @@ def test_an_attempt_without_an_answer_is_recorded(world: World, hook: Any, lease
 def test_an_attempt_belongs_to_its_hook(world: World, hook: Any, lease: int) -> None:
     (one,) = take(world, lease, hook)
     put(world, world.outcome(lease, one))
-    (listed,) = world.store.look(attempts.page, hook["id"], limit=10)
+    (listed,) = world.store.read_sync(attempts.page, hook["id"], limit=10)
     other = world.hook("star")
-    assert world.store.look(attempts.get, other["id"], listed["id"]) is None
-    assert world.store.look(attempts.get, hook["id"], listed["id"] + 1) is None
+    assert world.store.read_sync(attempts.get, other["id"], listed["id"]) is None
+    assert world.store.read_sync(attempts.get, hook["id"], listed["id"] + 1) is None
 
 
 def test_the_attempts_of_a_delivery_first_to_last(world: World, hook: Any, lease: int) -> None:
@@ -521,9 +521,9 @@ def test_the_attempts_of_a_delivery_first_to_last(world: World, hook: Any, lease
         put(world, world.failure(lease, one, due_at=world.now, number=number))
         (one,) = world.claim(lease, hook["id"])
     put(world, world.outcome(lease, one))
-    found = world.store.look(attempts.of_delivery, one.id)
+    found = world.store.read_sync(attempts.of_delivery, one.id)
     assert [(row["number"], row["status_code"]) for row in found] == [(1, 500), (2, 500), (3, 200)]
-    assert world.store.look(attempts.of_delivery, 99) == []
+    assert world.store.read_sync(attempts.of_delivery, 99) == []
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def pages(world: World, limit: int = 3, **given: Any) -> list[int]:
     before = None
     for _ in range(200):
         wanted = EventFilter(before=before, **given)
-        rows, before = world.store.look(event_page.page, wanted, limit)
+        rows, before = world.store.read_sync(event_page.page, wanted, limit)
         assert len(rows) <= limit
         found += [row["id"] for row in rows]
         if before is None:
@@ -83,7 +83,7 @@ def test_in_windows_too(
 
 
 def test_a_page_shows_repository_and_deliveries_of_each_event(filled: World) -> None:
-    rows, _ = filled.store.look(event_page.page, EventFilter(), 5)
+    rows, _ = filled.store.read_sync(event_page.page, EventFilter(), 5)
     assert [row["repository"] for row in rows] == [
         None,
         "ada/r-2",
@@ -93,29 +93,29 @@ def test_a_page_shows_repository_and_deliveries_of_each_event(filled: World) -> 
     ]
     assert [row["deliveries"] for row in rows] == [0, 0, 0, 0, 1]
     assert all(row["kept"] == 1 for row in rows)
-    filled.store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 20"))
-    shown = filled.store.look(event_queries.get, 20)
+    filled.store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 20"))
+    shown = filled.store.read_sync(event_queries.get, 20)
     assert shown is not None
     assert shown["kept"] == 0
-    assert filled.store.look(event_queries.get, 99) is None
+    assert filled.store.read_sync(event_queries.get, 99) is None
 
 
 def test_the_deliveries_of_one(filled: World) -> None:
     second = filled.hook("push")
     receipt = filled.arrive("g-more")
-    rows = filled.store.look(event_queries.deliveries_of, receipt.event_id, 10)
+    rows = filled.store.read_sync(event_queries.deliveries_of, receipt.event_id, 10)
     assert [row["id"] for row in rows] == sorted((row["id"] for row in rows), reverse=True)
     # The engine decides in which order an event's deliveries to several hooks are created.
     assert {row["hook_id"] for row in rows} == {1, second["id"]}
     assert [row["state"] for row in rows] == ["waiting", "waiting"]
-    assert len(filled.store.look(event_queries.deliveries_of, receipt.event_id, 1)) == 1
-    filled.store.do(hook_removal.delete, second)
-    assert len(filled.store.look(event_queries.deliveries_of, receipt.event_id, 10)) == 2
+    assert len(filled.store.read_sync(event_queries.deliveries_of, receipt.event_id, 1)) == 1
+    filled.store.write_sync(hook_removal.delete, second)
+    assert len(filled.store.read_sync(event_queries.deliveries_of, receipt.event_id, 10)) == 2
 
 
 def test_a_page_is_four_statements_at_most(filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = statements(monkeypatch)
-    filled.store.look(event_page.page, EventFilter(unwanted=True, repo_ids=[1, 2, 3]), 5)
+    filled.store.read_sync(event_page.page, EventFilter(unwanted=True, repo_ids=[1, 2, 3]), 5)
     assert len([sql for sql in seen if sql.startswith("SELECT")]) == 4
 
 
@@ -132,14 +132,14 @@ def test_a_page_is_four_statements_at_most(filled: World, monkeypatch: pytest.Mo
 def test_the_first_page_and_its_number_are_as_asked_apart(
     filled: World, wanted: EventFilter
 ) -> None:
-    rows, older = filled.store.look(event_page.page, wanted, 2)
-    matches = filled.store.look(event_page.count, wanted)
-    assert filled.store.look(event_page.first_page, wanted, 2) == (rows, older, matches)
+    rows, older = filled.store.read_sync(event_page.page, wanted, 2)
+    matches = filled.store.read_sync(event_page.count, wanted)
+    assert filled.store.read_sync(event_page.first_page, wanted, 2) == (rows, older, matches)
 
 
 def test_the_first_page_and_its_number_are_one_search(
     filled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = statements(monkeypatch)
-    filled.store.look(event_page.first_page, EventFilter(unwanted=True, repo_ids=[1, 2, 3]), 5)
+    filled.store.read_sync(event_page.first_page, EventFilter(unwanted=True, repo_ids=[1, 2, 3]), 5)
     assert len([sql for sql in seen if sql.startswith("SELECT")]) == 4

@@ -56,7 +56,7 @@ def test_filtered_deliveries_are_on_record(world: World, notifier: FakeNotifier)
     assert notifier.woken == [every, every, tags]
     left_out = world.rows()[1]
     assert left_out["reason"] == 'filter: payload.ref does not satisfy $startsWith "refs/tags/"'
-    shown = world.store.look(event_queries.deliveries_of, branch.event_id, 10)
+    shown = world.store.read_sync(event_queries.deliveries_of, branch.event_id, 10)
     assert [row["state"] for row in shown] == ["filtered", "waiting"]
 
 
@@ -71,13 +71,13 @@ def test_filtered_deliveries_are_counted(world: World) -> None:
     tags = world.hook("push", options=TAGS)["id"]
     for number in range(3):
         world.arrive(f"g-{number}", body=BRANCH)
-    health = world.store.look(hook_health.get, tags)
+    health = world.store.read_sync(hook_health.get, tags)
     assert health is not None
     assert (health["filtered"], health["waiting"]) == (3, 0)
     minute = world.now // minute_counters.MINUTE
-    (counts,) = world.store.look(minute_counters.between, minute, minute + 1, 1, None).values()
+    (counts,) = world.store.read_sync(minute_counters.between, minute, minute + 1, 1, None).values()
     assert (counts.events, counts.filtered) == (3, 3)
-    assert world.store.look(delivery_queries.count_by_state)["filtered"] == 3
+    assert world.store.read_sync(delivery_queries.count_by_state)["filtered"] == 3
 
 
 def test_the_worker_is_offered_the_rest_alone(world: World, notifier: FakeNotifier) -> None:
@@ -96,9 +96,9 @@ def test_a_filter_applies_to_batches_and_repetitions(world: World) -> None:
         world.arrival("g-2", body=BRANCH),
         world.arrival("g-3", body=TAG),
     ]
-    receipts = world.store.do(events.accept_all, arrivals)
+    receipts = world.store.write_sync(events.accept_all, arrivals)
     assert [one.deliveries for one in receipts] == [1, 0, 1]
-    again = world.store.do(events.accept_all, arrivals)
+    again = world.store.write_sync(events.accept_all, arrivals)
     assert [(one.deliveries, one.duplicate) for one in again] == [(1, True), (0, True), (1, True)]
 
 
@@ -122,16 +122,16 @@ def test_a_payload_is_parsed_once_and_only_if_a_hook_filters(
 def test_events_of_the_hub_itself_are_filtered(world: World) -> None:
     hook = world.hook("issues", options={"filter": {"action": "opened"}})
     for action in ("opened", "closed"):
-        world.store.do(outbox.emit, "issues", action, world.repo["id"], {})
+        world.store.write_sync(outbox.emit, "issues", action, world.repo["id"], {})
     assert [row["state"] for row in world.rows()] == [WAITING, FILTERED]
-    world.store.do(outbox.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"])
+    world.store.write_sync(outbox.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"])
     assert world.rows()[-1]["state"] == WAITING, "a ping is for this hook, and not filtered"
 
 
 def test_a_filtered_delivery_can_be_redelivered(world: World) -> None:
     hook = world.hook("push", options=TAGS)
     receipt = world.arrive("g-1", body=BRANCH)
-    world.store.do(deliveries.redeliver, receipt.event_id, hook["id"], world.repo["id"])
+    world.store.write_sync(deliveries.redeliver, receipt.event_id, hook["id"], world.repo["id"])
     assert [row["state"] for row in world.rows()] == [FILTERED, WAITING]
 
 
@@ -140,8 +140,8 @@ def test_a_replay_follows_the_present_filter(world: World) -> None:
     for guid, body in (("g-1", BRANCH), ("g-2", TAG)):
         world.arrive(guid, body=body)
     heads = {"filter": {"payload": {"ref": {"$startsWith": "refs/heads/"}}}}
-    world.store.do(hooks.update, hook, options=heads)
-    made, _ = world.store.do(
+    world.store.write_sync(hooks.update, hook, options=heads)
+    made, _ = world.store.write_sync(
         replay_deliveries.create, ReplaySelection(hook_id=hook["id"]), 0, 10, 100
     )
     assert made == 1
@@ -152,12 +152,12 @@ def test_a_filtered_delivery_has_not_failed(world: World) -> None:
     world.hook("push", options=TAGS)
     world.arrive("g-1", body=BRANCH)
     chosen = ReplaySelection(failed=True)
-    assert world.store.look(replay_selection.total, chosen)[0] == 0
+    assert world.store.read_sync(replay_selection.total, chosen)[0] == 0
 
 
 def test_a_filter_is_removed(world: World) -> None:
     hook = world.hook("push", options=TAGS)
-    world.store.do(hooks.update, hook, options={})
+    world.store.write_sync(hooks.update, hook, options={})
     assert world.arrive("g-1", body=BRANCH).deliveries == 1
 
 
@@ -171,9 +171,9 @@ def test_a_filter_of_a_newer_version_delivers(world: World) -> None:
 def test_few_hooks_with_unusable_filters_are_named(world: World) -> None:
     for _ in range(filtering.MOST_NAMED + 2):
         world.hook("push", options=TAGS)
-    assert world.store.look(filtering.unusable) == []
-    world.store.do(lambda db: db.execute("UPDATE hook SET filter = '{\"ref\": 1}'"))
-    *named, last = world.store.look(filtering.unusable)
+    assert world.store.read_sync(filtering.unusable) == []
+    world.store.write_sync(lambda db: db.execute("UPDATE hook SET filter = '{\"ref\": 1}'"))
+    *named, last = world.store.read_sync(filtering.unusable)
     assert len(named) == filtering.MOST_NAMED
     assert all("gets every event, because its filter is unusable: ref: " in one for one in named)
     assert last == "more hooks with unusable filters: 2"
@@ -237,8 +237,8 @@ def test_retention_keeps_nothing_for_a_filtered_delivery(world: World) -> None:
     world.hook("push", options=TAGS)
     world.arrive("g-1", body=BRANCH)
     world.clock.advance(2 * HOUR)
-    assert world.store.do(retention.drop_bodies, world.now, 10).dropped == 1
-    assert world.store.do(retention.drop_events, world.now, 10).dropped == 1
+    assert world.store.write_sync(retention.drop_bodies, world.now, 10).dropped == 1
+    assert world.store.write_sync(retention.drop_events, world.now, 10).dropped == 1
     assert world.rows() == []
 
 

@@ -39,7 +39,7 @@ def ids(claimed: list[ClaimedDelivery]) -> list[int]:
 
 def let_in(world: World, many: int, **given: Any) -> None:
     guids = [f"g-{given.get('name')}-{world.now}-{at}" for at in range(many)]
-    world.store.do(events.accept_all, [world.arrival(guid, **given) for guid in guids])
+    world.store.write_sync(events.accept_all, [world.arrival(guid, **given) for guid in guids])
 
 
 class TestClaim:
@@ -92,7 +92,7 @@ class TestClaim:
         let_in(world, 3)
         third, first, second = (row["id"] for row in world.rows())
         for delivery_id, due_at in ((third, 3), (first, 1), (second, 2)):
-            world.store.do(
+            world.store.write_sync(
                 lambda db, i=delivery_id, due=due_at: db.execute(
                     "UPDATE delivery SET due_at = :due WHERE id = :id", due=due, id=i
                 )
@@ -112,7 +112,7 @@ class TestClaim:
         lease = world.lease()
         (one,) = world.claim(lease, hook)
         due_at = world.now + MINUTE
-        world.store.do(record, [world.failure(lease, one, due_at=due_at)])
+        world.store.write_sync(record, [world.failure(lease, one, due_at=due_at)])
         world.clock.advance(59.999999)
         assert world.claim(lease, hook) == []
         world.clock.advance(0.000001)
@@ -125,16 +125,16 @@ class TestClaim:
         let_in(world, 1, name="star")
         lease = world.lease()
         (one,) = world.claim(lease, later)
-        world.store.do(record, [world.failure(lease, one, due_at=world.now + 5)])
-        claimed, due = world.store.do(deliveries.claim, [many, later, none], lease, 2)
+        world.store.write_sync(record, [world.failure(lease, one, due_at=world.now + 5)])
+        claimed, due = world.store.write_sync(deliveries.claim, [many, later, none], lease, 2)
         assert len(claimed) == 2
         assert due == {many: world.now, later: world.now + 5}
-        _, due = world.store.do(deliveries.claim, [many, later, none], lease, 2)
+        _, due = world.store.write_sync(deliveries.claim, [many, later, none], lease, 2)
         assert due == {later: world.now + 5}
 
     def test_includes_the_version_of_the_hook(self, world: World) -> None:
         hook = world.hook("push")
-        world.store.do(hooks.update, hook, url="https://other.example/")
+        world.store.write_sync(hooks.update, hook, url="https://other.example/")
         world.arrive()
         (one,) = world.claim(world.lease(), hook["id"])
         assert one.version == 2
@@ -143,12 +143,12 @@ class TestClaim:
         """A worker must claim such a delivery before it can mark it as dead."""
         hook = world.hook("push")
         world.arrive()
-        world.store.do(hook_removal.delete, hook)
+        world.store.write_sync(hook_removal.delete, hook)
         lease = world.lease()
         (one,) = world.claim(lease, hook["id"])
         assert one.version == 2
-        world.store.do(deliveries.release, lease, [one.id])
-        world.store.do(lambda db: db.execute("DELETE FROM hook"))
+        world.store.write_sync(deliveries.release, lease, [one.id])
+        world.store.write_sync(lambda db: db.execute("DELETE FROM hook"))
         (one,) = world.claim(lease, hook["id"])
         assert one.version == 0
 
@@ -161,11 +161,11 @@ class TestClaim:
         together = threading.Barrier(2)
 
         def work(store: Store) -> list[int]:
-            lease = store.do(leases.acquire, "one of two", HOUR)
+            lease = store.write_sync(leases.acquire, "one of two", HOUR)
             taken: list[int] = []
             together.wait(PATIENCE)
             while True:
-                claimed, due = store.do(deliveries.claim, hook_ids, lease, 4)
+                claimed, due = store.write_sync(deliveries.claim, hook_ids, lease, 4)
                 taken += ids(claimed)
                 if not claimed and not due:
                     return taken
@@ -187,17 +187,22 @@ class TestWaitingHooks:
         lease = world.lease()
         waiting = world.claim(lease, later)
         due = [world.now + 9, world.now + 7]
-        world.store.do(
+        world.store.write_sync(
             record,
             [world.failure(lease, one, due_at=at) for one, at in zip(waiting, due, strict=True)],
         )
         world.claim(lease, leased)
-        world.store.do(record, [world.outcome(lease, one) for one in world.claim(lease, done)])
-        assert world.store.look(deliveries.waiting_hooks) == {later: world.now + 7, now: world.now}
+        world.store.write_sync(
+            record, [world.outcome(lease, one) for one in world.claim(lease, done)]
+        )
+        assert world.store.read_sync(deliveries.waiting_hooks) == {
+            later: world.now + 7,
+            now: world.now,
+        }
 
     def test_a_hook_without_deliveries_is_not_waiting(self, world: World) -> None:
         world.hook("push")
-        assert world.store.look(deliveries.waiting_hooks) == {}
+        assert world.store.read_sync(deliveries.waiting_hooks) == {}
 
 
 class TestRelease:
@@ -206,7 +211,7 @@ class TestRelease:
         let_in(world, 3)
         lease = world.lease()
         taken = ids(world.claim(lease, hook))
-        assert world.store.do(deliveries.release, lease, taken[:2]) == 2
+        assert world.store.write_sync(deliveries.release, lease, taken[:2]) == 2
         assert ids(world.claim(world.lease(), hook)) == taken[:2]
 
     def test_a_worker_releases_only_its_own_deliveries(self, world: World) -> None:
@@ -214,9 +219,9 @@ class TestRelease:
         world.arrive()
         lease = world.lease()
         (one,) = world.claim(lease, hook)
-        assert world.store.do(deliveries.release, world.lease(), [one.id]) == 0
+        assert world.store.write_sync(deliveries.release, world.lease(), [one.id]) == 0
         assert world.row(one.id)["lease_id"] == lease
-        assert world.store.do(deliveries.release, lease, []) == 0
+        assert world.store.write_sync(deliveries.release, lease, []) == 0
 
 
 class TestBury:
@@ -226,7 +231,10 @@ class TestBury:
         lease = world.lease()
         one, other = world.claim(lease, hook)
         world.clock.advance(5)
-        assert world.store.do(deliveries.mark_dead, lease, [one.id], "the hook was deleted") == 1
+        assert (
+            world.store.write_sync(deliveries.mark_dead, lease, [one.id], "the hook was deleted")
+            == 1
+        )
         row = world.row(one.id)
         assert (row["state"], row["lease_id"]) == (2, None)
         assert (row["due_at"], row["reason"]) == (world.now, "the hook was deleted")
@@ -238,9 +246,9 @@ class TestBury:
         world.arrive()
         lease = world.lease()
         (one,) = world.claim(lease, hook)
-        assert world.store.do(deliveries.mark_dead, world.lease(), [one.id], "no") == 0
-        world.store.do(deliveries.release, lease, [one.id])
-        assert world.store.do(deliveries.mark_dead, lease, [one.id], "no") == 0
+        assert world.store.write_sync(deliveries.mark_dead, world.lease(), [one.id], "no") == 0
+        world.store.write_sync(deliveries.release, lease, [one.id])
+        assert world.store.write_sync(deliveries.mark_dead, lease, [one.id], "no") == 0
         assert world.row(one.id)["state"] == 0
 
 
@@ -251,16 +259,16 @@ class TestLeases:
     def test_a_lease_can_be_renewed_until_it_is_ended(self, world: World) -> None:
         lease = world.lease(10 * SECOND)
         world.clock.advance(9)
-        assert world.store.do(leases.renew, lease, 10 * SECOND)
+        assert world.store.write_sync(leases.renew, lease, 10 * SECOND)
         world.clock.advance(9.999999)
-        assert world.store.do(leases.renew, lease, 10 * SECOND)
+        assert world.store.write_sync(leases.renew, lease, 10 * SECOND)
         # The lease expires, but no worker ends it before the renewal.
         world.clock.advance(10)
-        assert world.store.do(leases.renew, lease, 10 * SECOND)
+        assert world.store.write_sync(leases.renew, lease, 10 * SECOND)
         world.clock.advance(10)
-        world.store.do(leases.release_expired)
-        assert not world.store.do(leases.renew, lease, 10 * SECOND)
-        assert not world.store.do(leases.renew, 99, SECOND)
+        world.store.write_sync(leases.release_expired)
+        assert not world.store.write_sync(leases.renew, lease, 10 * SECOND)
+        assert not world.store.write_sync(leases.renew, 99, SECOND)
 
     def test_a_released_lease_frees_its_deliveries(self, world: World) -> None:
         hook = world.hook("push")["id"]
@@ -268,10 +276,10 @@ class TestLeases:
         lease, other = world.lease(), world.lease()
         world.claim(other, hook, limit=1)
         world.claim(lease, hook)
-        assert world.store.do(leases.release, lease) == 3
-        assert not world.store.do(leases.renew, lease, HOUR)
+        assert world.store.write_sync(leases.release, lease) == 3
+        assert not world.store.write_sync(leases.renew, lease, HOUR)
         assert len(world.claim(world.lease(), hook)) == 3
-        assert world.store.do(leases.release, lease) == 0
+        assert world.store.write_sync(leases.release, lease) == 0
 
     def test_end_at_their_moment(self, world: World) -> None:
         hook = world.hook("push")["id"]
@@ -280,12 +288,12 @@ class TestLeases:
         world.claim(long, hook, limit=1)
         world.claim(short, hook)
         world.clock.advance(9.999999)
-        assert world.store.do(leases.release_expired) == 0
+        assert world.store.write_sync(leases.release_expired) == 0
         world.clock.advance(0.000001)
-        assert world.store.do(leases.release_expired) == 2
-        assert world.store.do(leases.release_expired) == 0
+        assert world.store.write_sync(leases.release_expired) == 2
+        assert world.store.write_sync(leases.release_expired) == 0
         world.clock.advance(10)
-        assert world.store.do(leases.release_expired) == 1
+        assert world.store.write_sync(leases.release_expired) == 1
 
     def test_those_of_a_fast_clock_end_after_pruning(self, world: World) -> None:
         """A worker died while the clock was fast."""
@@ -295,10 +303,10 @@ class TestLeases:
         world.claim(world.lease(10 * SECOND), hook)
         world.clock.advance(-YEAR)
         alive = world.lease(10 * SECOND)
-        assert world.store.do(leases.release_expired) == 0
-        world.store.do(future_times.end_far_leases, world.now + HOUR, 10)
-        assert world.store.do(leases.release_expired) == 2
-        assert world.store.do(leases.renew, alive, SECOND)
+        assert world.store.write_sync(leases.release_expired) == 0
+        world.store.write_sync(future_times.end_far_leases, world.now + HOUR, 10)
+        assert world.store.write_sync(leases.release_expired) == 2
+        assert world.store.write_sync(leases.renew, alive, SECOND)
 
     def test_a_sole_worker_ends_all_leases_but_its_own(self, world: World) -> None:
         hook = world.hook("push")["id"]
@@ -306,11 +314,11 @@ class TestLeases:
         mine, other, gone = world.lease(), world.lease(), world.lease()
         for lease in (mine, other, gone):
             world.claim(lease, hook, limit=2)
-        world.store.do(lambda db: db.execute("DELETE FROM lease WHERE id = :id", id=gone))
-        assert world.store.do(leases.release_others, mine) == 4
+        world.store.write_sync(lambda db: db.execute("DELETE FROM lease WHERE id = :id", id=gone))
+        assert world.store.write_sync(leases.release_others, mine) == 4
         assert [row["lease_id"] for row in world.rows()].count(mine) == 2
-        assert world.store.do(leases.renew, mine, HOUR)
-        assert not world.store.do(leases.renew, other, HOUR)
+        assert world.store.write_sync(leases.renew, mine, HOUR)
+        assert not world.store.write_sync(leases.renew, other, HOUR)
 
     def test_deliveries_claimed_under_an_ended_lease_are_freed(self, world: World) -> None:
         """A worker that slept claims under a lease that others have ended meanwhile."""
@@ -319,11 +327,11 @@ class TestLeases:
         asleep = world.lease(SECOND)
         world.claim(asleep, hook, limit=2)
         world.clock.advance(1)
-        assert world.store.do(leases.release_expired) == 2
+        assert world.store.write_sync(leases.release_expired) == 2
         assert len(world.claim(asleep, hook, limit=2)) == 2
         awake = world.lease()
         assert len(world.claim(awake, hook)) == 2
-        assert world.store.do(leases.release_expired) == 2
+        assert world.store.write_sync(leases.release_expired) == 2
         assert len(world.claim(awake, hook)) == 2
 
 
@@ -333,9 +341,11 @@ class TestRedeliver:
         receipt = world.arrive()
         lease = world.lease()
         (one,) = world.claim(lease, hook["id"])
-        world.store.do(record, [world.outcome(lease, one)])
+        world.store.write_sync(record, [world.outcome(lease, one)])
         world.store.notifier = notifier = FakeNotifier()
-        made = world.store.do(deliveries.redeliver, receipt.event_id, hook["id"], world.repo["id"])
+        made = world.store.write_sync(
+            deliveries.redeliver, receipt.event_id, hook["id"], world.repo["id"]
+        )
         assert notifier.woken == [hook["id"]]
         assert made != one.id
         (again,) = world.claim(lease, hook["id"])
@@ -346,10 +356,10 @@ class TestRedeliver:
     def test_a_redelivery_without_a_kept_body_is_refused(self, world: World) -> None:
         hook = world.hook("push")
         receipt = world.arrive()
-        world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+        world.store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL"))
         for event_id in (receipt.event_id, 99):
             with pytest.raises(Invalid, match="no longer kept") as caught:
-                world.store.do(deliveries.redeliver, event_id, hook["id"], world.repo["id"])
+                world.store.write_sync(deliveries.redeliver, event_id, hook["id"], world.repo["id"])
             assert caught.value.resource == "HookDelivery"
         assert len(world.rows()) == 1
 
@@ -360,10 +370,12 @@ class TestReplay:
     ) -> list[tuple[str, int]]:
         """Replay in batches. Return the (guid, hook id) pairs of the new deliveries."""
         before = {row["id"] for row in world.rows()}
-        many, newest = world.store.look(replay_selection.total, chosen)
+        many, newest = world.store.read_sync(replay_selection.total, chosen)
         after, total = 0, 0
         while True:
-            made, last = world.store.do(replay_deliveries.create, chosen, after, newest, limit)
+            made, last = world.store.write_sync(
+                replay_deliveries.create, chosen, after, newest, limit
+            )
             total += made
             if last == 0:
                 break
@@ -371,7 +383,7 @@ class TestReplay:
             after = last
         assert total == many
         guids = {
-            row["id"]: row["guid"] for row in world.store.look(event_queries.newest, limit=100)
+            row["id"]: row["guid"] for row in world.store.read_sync(event_queries.newest, limit=100)
         }
         fresh = [row for row in world.rows() if row["id"] not in before]
         assert all((row["redelivery"], row["due_at"]) == (1, world.now) for row in fresh)
@@ -383,7 +395,7 @@ class TestReplay:
             world.arrive(f"g-{at}")
         world.arrive("g-star", name="star")
         world.arrive("g-tea", name="tea_is_ready")
-        world.store.do(hook_removal.delete, old)
+        world.store.write_sync(hook_removal.delete, old)
         push, every = world.hook("push")["id"], world.hook(WILDCARD)["id"]
         assert self.replay(world, ReplaySelection()) == sorted(
             [(f"g-{at}", hook) for at in range(5) for hook in (push, every)] + [("g-star", every)]
@@ -431,27 +443,37 @@ class TestReplay:
         }.items():
             world.arrive(guid)
             (one,) = world.claim(lease, hook)
-            world.store.do(record, [world.outcome(lease, one, **given, due_at=world.now + HOUR)])
+            world.store.write_sync(
+                record, [world.outcome(lease, one, **given, due_at=world.now + HOUR)]
+            )
         assert self.replay(world, ReplaySelection(failed=True)) == [("g-dead", hook)]
         assert self.replay(world, ReplaySelection(failed=True)) == []
         assert len(self.replay(world, ReplaySelection())) == 3
 
     def test_leaves_out_pings_and_events_without_a_body(self, world: World) -> None:
         hook = world.hook("ping", "push")
-        world.store.do(outbox.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"])
+        world.store.write_sync(
+            outbox.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"]
+        )
         world.arrive()
-        world.store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE guid = 'g-1'"))
-        assert world.store.look(replay_selection.total, ReplaySelection())[0] == 0
+        world.store.write_sync(
+            lambda db: db.execute("UPDATE event SET body = NULL WHERE guid = 'g-1'")
+        )
+        assert world.store.read_sync(replay_selection.total, ReplaySelection())[0] == 0
         assert self.replay(world, ReplaySelection()) == []
 
     def test_leaves_out_events_that_arrive_meanwhile(self, world: World) -> None:
         world.hook("push")
         world.arrive("g-1")
-        _, newest = world.store.look(replay_selection.total, ReplaySelection())
+        _, newest = world.store.read_sync(replay_selection.total, ReplaySelection())
         world.arrive("g-2")
-        made, last = world.store.do(replay_deliveries.create, ReplaySelection(), 0, newest, 10)
+        made, last = world.store.write_sync(
+            replay_deliveries.create, ReplaySelection(), 0, newest, 10
+        )
         assert (made, last) == (1, 0)
-        assert world.store.do(replay_deliveries.create, ReplaySelection(), newest, newest, 10) == (
+        assert world.store.write_sync(
+            replay_deliveries.create, ReplaySelection(), newest, newest, 10
+        ) == (
             0,
             0,
         )
@@ -467,19 +489,19 @@ def test_pages_of_deliveries(world: World) -> None:
     world.arrive("g-2", name="star", action="created")
     world.arrive("g-3", repo_id=other["id"])
     (one,) = world.claim(lease, push)
-    world.store.do(record, [world.failure(lease, one, due_at=world.now)])
+    world.store.write_sync(record, [world.failure(lease, one, due_at=world.now)])
     (one,) = world.claim(lease, push)
-    world.store.do(record, [world.failure(lease, one, error="connect: refused", state=2)])
+    world.store.write_sync(record, [world.failure(lease, one, error="connect: refused", state=2)])
     (one,) = world.claim(lease, star)
-    world.store.do(record, [world.outcome(lease, one)])
+    world.store.write_sync(record, [world.outcome(lease, one)])
 
     def page(**given: Any) -> list[str]:
-        rows = world.store.look(delivery_queries.page, **({"limit": 10} | given))
+        rows = world.store.read_sync(delivery_queries.page, **({"limit": 10} | given))
         return [row["guid"] for row in rows]
 
     assert page() == ["g-3", "g-2", "g-1"]
     assert page(limit=1) == ["g-3"]
-    newest = world.store.look(delivery_queries.page, limit=1)[0]
+    newest = world.store.read_sync(delivery_queries.page, limit=1)[0]
     assert page(before=newest["id"]) == ["g-2", "g-1"]
     assert page(state="waiting") == ["g-3"]
     assert page(state="delivered") == ["g-2"]
@@ -488,9 +510,9 @@ def test_pages_of_deliveries(world: World) -> None:
     assert page(repo_id=world.repo["id"]) == ["g-2", "g-1"]
     assert page(event="push", repo_id=world.repo["id"]) == ["g-1"]
     assert page(since=world.now) == ["g-3", "g-2"]
-    dead = world.store.look(delivery_queries.page, limit=1, state="dead")[0]
+    dead = world.store.read_sync(delivery_queries.page, limit=1, state="dead")[0]
     assert (dead["attempts"], dead["error"], dead["state"]) == (2, "connect: refused", "dead")
     assert dead["event"] == "push"
     assert newest["attempt_id"] is None
     counts = {"waiting": 1, "delivered": 1, "dead": 1, "filtered": 0}
-    assert world.store.look(delivery_queries.count_by_state) == counts
+    assert world.store.read_sync(delivery_queries.count_by_state) == counts

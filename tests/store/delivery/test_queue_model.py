@@ -45,7 +45,7 @@ class Queue(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        self.world.store.do(_empty)
+        self.world.store.write_sync(_empty)
         self.world.store.notifier = FakeNotifier()
         push, both = self.world.hook("push"), self.world.hook("push", "star")
         self.subscribers = {"push": {push["id"], both["id"]}, "star": {both["id"]}}
@@ -78,7 +78,7 @@ class Queue(RuleBasedStateMachine):
         self.world.store.notifier = notifier
         self.arrived += len(names)
         guids = [f"g-{self.arrived - at}" for at in range(len(names))]
-        receipts = self.world.store.do(
+        receipts = self.world.store.write_sync(
             events.accept_all,
             [self.world.arrival(guid, name=name) for guid, name in zip(guids, names, strict=True)],
         )
@@ -116,7 +116,7 @@ class Queue(RuleBasedStateMachine):
         lease = self.workers[which].lease
         # A lease that has expired can be renewed until a worker ends it.
         kept = lease in self.leases
-        assert self.world.store.do(leases.renew, lease, LEASE) == kept
+        assert self.world.store.write_sync(leases.renew, lease, LEASE) == kept
         if kept:
             self.leases[lease] = self.world.now + LEASE
 
@@ -127,7 +127,9 @@ class Queue(RuleBasedStateMachine):
             hook: sorted(one.due for _, one in self._free(hook) if one.due <= self.world.now)
             for hook in self.hooks
         }
-        claimed, next_due = self.world.store.do(deliveries.claim, self.hooks, worker.lease, limit)
+        claimed, next_due = self.world.store.write_sync(
+            deliveries.claim, self.hooks, worker.lease, limit
+        )
         taken: dict[int, list[int]] = {hook: [] for hook in self.hooks}
         for one in claimed:
             expected = self.model[one.id]
@@ -155,7 +157,9 @@ class Queue(RuleBasedStateMachine):
         outcomes = {
             one.id: (lease, one, state) for (lease, one), state in zip(done, states, strict=False)
         }
-        self.world.store.do(record, [self._outcome(*given, due) for given in outcomes.values()])
+        self.world.store.write_sync(
+            record, [self._outcome(*given, due) for given in outcomes.values()]
+        )
 
     def _outcome(self, lease: int, one: ClaimedDelivery, state: int, due: int) -> Outcome:
         expected = self.model[one.id]
@@ -173,7 +177,7 @@ class Queue(RuleBasedStateMachine):
         back, worker.hand = worker.hand[:many], worker.hand[many:]
         for lease, one in back:
             own = self.model[one.id].lease == lease
-            assert self.world.store.do(deliveries.release, lease, [one.id]) == own
+            assert self.world.store.write_sync(deliveries.release, lease, [one.id]) == own
             if own:
                 self.model[one.id].lease = None
 
@@ -184,7 +188,7 @@ class Queue(RuleBasedStateMachine):
             lease, one = worker.hand.pop()
             expected = self.model[one.id]
             own = expected.lease == lease
-            assert self.world.store.do(deliveries.mark_dead, lease, [one.id], "gone") == own
+            assert self.world.store.write_sync(deliveries.mark_dead, lease, [one.id], "gone") == own
             if own:
                 expected.lease, expected.state, expected.due = None, DEAD, self.world.now
 
@@ -194,13 +198,13 @@ class Queue(RuleBasedStateMachine):
     def end(self, which: int) -> None:
         lease = self.workers[which].lease
         held = self._end(lambda one: one == lease)
-        assert self.world.store.do(leases.release, lease) == held
+        assert self.world.store.write_sync(leases.release, lease) == held
 
     @rule()
     def end_expired(self) -> None:
         ended = {lease for lease, expires in self.leases.items() if expires <= self.world.now}
         held = self._end(lambda one: one in ended or one not in self.leases)
-        assert self.world.store.do(leases.release_expired) == held
+        assert self.world.store.write_sync(leases.release_expired) == held
         assert all(row["lease_id"] in {None, *self.leases} for row in self.world.rows())
 
     @rule(which=WORKERS, claiming=st.booleans())
@@ -241,7 +245,7 @@ class Queue(RuleBasedStateMachine):
     def the_store_is_as_the_model(self) -> None:
         if not hasattr(self, "model"):
             return
-        stored, waiting = self.world.store.look(_stored)
+        stored, waiting = self.world.store.read_sync(_stored)
         assert stored == self.model
         assert waiting == self._next_due()
         assert all(one.state == WAITING for one in stored.values() if one.lease is not None)
@@ -254,7 +258,7 @@ class Queue(RuleBasedStateMachine):
         self.end_expired()
         self.take(0)
         self.workers[0].hand.clear()
-        while self.world.store.look(deliveries.waiting_hooks):
+        while self.world.store.read_sync(deliveries.waiting_hooks):
             self.claim(0, 3)
             self.outcomes_are_recorded(0, 6, [DELIVERED] * 6, 0)
         self.the_store_is_as_the_model()

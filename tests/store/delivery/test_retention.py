@@ -46,14 +46,14 @@ def wait(world: World, hook: dict[str, Any], many: int = 1) -> list[int]:
 
 
 def finish(world: World, lease: int, hook: dict[str, Any], **given: Any) -> None:
-    world.store.do(
+    world.store.write_sync(
         record,
         [world.outcome(lease, one, **given) for one in world.claim(lease, hook["id"])],
     )
 
 
 def kept_bodies(world: World) -> list[int]:
-    return world.store.look(
+    return world.store.read_sync(
         lambda db: [
             row[0] for row in db.tuples("SELECT id FROM event WHERE body IS NOT NULL ORDER BY id")
         ]
@@ -61,14 +61,14 @@ def kept_bodies(world: World) -> list[int]:
 
 
 def kept_events(world: World) -> list[int]:
-    return sorted(row["id"] for row in world.store.look(event_queries.newest, limit=1000))
+    return sorted(row["id"] for row in world.store.read_sync(event_queries.newest, limit=1000))
 
 
 def everything(world: World, drop: Drop, before: int, limit: int = 10) -> int:
     """Take steps over the old events until the last one, as the worker does. Return the sum."""
     total, reached = 0, 0
     for _ in range(50):
-        step = world.store.do(drop, before, limit, reached)
+        step = world.store.write_sync(drop, before, limit, reached)
         total += step.dropped
         if step.reached is None:
             return total
@@ -89,7 +89,7 @@ class TestBodies:
         assert kept_bodies(world) == [old, new]
         assert everything(world, retention.drop_bodies, world.now - 999_999) == 1
         assert kept_bodies(world) == [new]
-        row = world.store.look(events.get, old)
+        row = world.store.read_sync(events.get, old)
         assert row is not None
         assert (row["body"], row["guid"]) == (None, "g-1")
 
@@ -117,7 +117,7 @@ class TestBodies:
             world.arrive(f"g-{at}")
         world.clock.advance(1)
         for dropped, left in ((10, 15), (10, 5), (5, 0), (0, 0)):
-            assert world.store.do(retention.drop_bodies, world.now, 10).dropped == dropped
+            assert world.store.write_sync(retention.drop_bodies, world.now, 10).dropped == dropped
             assert len(kept_bodies(world)) == left
 
     @pytest.mark.parametrize("waiting", [1, 9, 10, 35])
@@ -133,7 +133,7 @@ class TestBodies:
     def test_stay_for_a_redelivery(self, world: World) -> None:
         hook = world.hook("push")
         event_id = world.arrive(name="star").event_id
-        world.store.do(deliveries.enqueue, event_id, hook["id"], 1, redelivery=True)
+        world.store.write_sync(deliveries.enqueue, event_id, hook["id"], 1, redelivery=True)
         world.clock.advance(1)
         assert everything(world, retention.drop_bodies, world.now) == 0
 
@@ -146,9 +146,9 @@ class TestAttempts:
         world.clock.advance(10)
         wait(world, hook, 1)
         finish(world, lease, hook)
-        assert world.store.do(retention.drop_attempts, world.now, 10).dropped == 10
+        assert world.store.write_sync(retention.drop_attempts, world.now, 10).dropped == 10
         assert every_attempt(world, world.now) == 15
-        (left,) = world.store.look(attempts.page, hook["id"], limit=100)
+        (left,) = world.store.read_sync(attempts.page, hook["id"], limit=100)
         assert left["started_at"] == world.now
         assert every_attempt(world, world.now) == 0
 
@@ -224,7 +224,7 @@ def test_one_step_examines_a_limited_number_of_events(world: World, drop: Drop) 
     world.clock.advance(1)
     steps, reached = [], 0
     for _ in range(3):
-        steps.append(world.store.do(drop, world.now, 10, reached))
+        steps.append(world.store.write_sync(drop, world.now, 10, reached))
         reached = steps[-1].reached or 0
     assert steps == [
         retention.Step(0, stay[9]),
@@ -238,7 +238,7 @@ def test_one_step_examines_a_limited_number_of_events(world: World, drop: Drop) 
 def test_events_after_a_bound_stay(world: World, drop: Callable[..., retention.Step]) -> None:
     ids = [world.arrive(f"g-{at}").event_id for at in range(5)]
     world.clock.advance(1)
-    assert world.store.do(drop, world.now, 10, 0, ids[1]) == retention.Step(2, None)
+    assert world.store.write_sync(drop, world.now, 10, 0, ids[1]) == retention.Step(2, None)
     assert kept_bodies(world) == ids[2:]
 
 
@@ -252,9 +252,11 @@ def test_a_step_over_large_rows_deletes_fewer(
     wait(world, hook, 2)
     finish(world, lease, hook, response_body="x" * 1_000)
     world.clock.advance(1)
-    assert world.store.do(retention.drop_bodies, world.now, 10, 0) == retention.Step(2, ids[1])
+    assert world.store.write_sync(retention.drop_bodies, world.now, 10, 0) == retention.Step(
+        2, ids[1]
+    )
     assert everything(world, retention.drop_bodies, world.now) == 5
-    assert world.store.do(retention.drop_attempts, world.now, 10, 0).dropped == 1
+    assert world.store.write_sync(retention.drop_attempts, world.now, 10, 0).dropped == 1
     assert every_attempt(world, world.now) == 1
     assert everything(world, retention.drop_events, world.now) == 7
 
@@ -270,7 +272,9 @@ def test_a_step_over_events_with_many_deliveries_deletes_fewer(
     world.clock.advance(1)
     every_attempt(world, world.now)
     everything(world, retention.drop_bodies, world.now)
-    assert world.store.do(retention.drop_events, world.now, 10, 0) == retention.Step(2, ids[1])
+    assert world.store.write_sync(retention.drop_events, world.now, 10, 0) == retention.Step(
+        2, ids[1]
+    )
     assert everything(world, retention.drop_events, world.now) == 3
 
 
@@ -278,7 +282,7 @@ def test_a_young_event_among_old_ones_does_not_end_the_steps(world: World) -> No
     """A clock that was wrong for a while gives an event a later time than the ones after it."""
     ids = [world.arrive(f"g-{at}").event_id for at in range(25)]
     world.clock.advance(1)
-    world.store.do(
+    world.store.write_sync(
         lambda db: db.execute(
             "UPDATE event SET received_at = :now WHERE id = :id", now=db.now, id=ids[3]
         )
@@ -291,10 +295,10 @@ def test_bodies_that_stay_do_not_make_their_texts_indexed_again(world: World, le
     hook = world.hook("push")
     wait(world, hook, 2)
     finish(world, lease, hook, state=WAITING, status_code=500)
-    world.store.do(portions.add, [0])
+    world.store.write_sync(portions.add, [0])
     world.clock.advance(1)
     assert everything(world, retention.drop_bodies, world.now) == 0
-    portion = world.store.look(portions.next_due)
+    portion = world.store.read_sync(portions.next_due)
     assert portion is not None
     assert portion.removals == 0
 
@@ -343,7 +347,7 @@ def test_steps_jump_over_most_of_a_fast_period(
     for at in range(40):
         world.arrive(f"late-{at}")
     world.clock.advance(1)
-    step = world.store.do(drop, world.now, 5, 0)
+    step = world.store.write_sync(drop, world.now, 5, 0)
     assert step.dropped == 0
     assert fast[45] < (step.reached or 0) <= fast[-1]
     assert everything(world, drop, world.now, limit=5) == 40
@@ -356,34 +360,38 @@ def test_the_first_young_rows_end_the_steps(world: World, lease: int, drop: Drop
     hook = world.hook("push")
     wait(world, hook, 30)
     finish(world, lease, hook)
-    assert world.store.do(drop, world.now, 5, 0) == retention.Step(0, None)
+    assert world.store.write_sync(drop, world.now, 5, 0) == retention.Step(0, None)
 
 
 def test_deleted_hooks_go_at_their_time(world: World) -> None:
     kept, deleted = world.hook("push"), world.hook("push")
-    world.store.do(hook_removal.delete, deleted)
+    world.store.write_sync(hook_removal.delete, deleted)
     world.clock.advance(1)
-    assert world.store.do(retention.drop_hooks, world.now - 1_000_000, 5) == 0
-    assert world.store.do(retention.drop_hooks, world.now, 5) == 1
-    assert world.store.look(hooks.by_id, deleted["id"]) is None
-    assert world.store.look(hooks.by_id, kept["id"]) is not None
+    assert world.store.write_sync(retention.drop_hooks, world.now - 1_000_000, 5) == 0
+    assert world.store.write_sync(retention.drop_hooks, world.now, 5) == 1
+    assert world.store.read_sync(hooks.by_id, deleted["id"]) is None
+    assert world.store.read_sync(hooks.by_id, kept["id"]) is not None
 
 
 def test_a_subscription_goes_with_its_deleted_hook(world: World) -> None:
     """Earlier versions could leave one, which made a delivery of each event for ever."""
     deleted = world.hook("push")
-    world.store.do(hook_removal.delete, deleted)
-    world.store.do(hook_subscriptions.sync, deleted)
+    world.store.write_sync(hook_removal.delete, deleted)
+    world.store.write_sync(hook_subscriptions.sync, deleted)
     world.clock.advance(1)
-    world.store.do(retention.drop_hooks, world.now, 5)
+    world.store.write_sync(retention.drop_hooks, world.now, 5)
     assert world.arrive().deliveries == 0
 
 
 def test_deleted_hooks_go_in_batches(world: World) -> None:
     for _ in range(5):
-        world.store.do(hook_removal.delete, world.hook("push"))
+        world.store.write_sync(hook_removal.delete, world.hook("push"))
     world.clock.advance(1)
-    assert [world.store.do(retention.drop_hooks, world.now, 2) for _ in range(3)] == [2, 2, 1]
+    assert [world.store.write_sync(retention.drop_hooks, world.now, 2) for _ in range(3)] == [
+        2,
+        2,
+        1,
+    ]
 
 
 def note(world: World, hook_id: int) -> None:
@@ -400,7 +408,7 @@ def note(world: World, hook_id: int) -> None:
 
 def noted(world: World, table: str) -> list[int]:
     sql = f"SELECT hook_id FROM {table} ORDER BY hook_id"
-    return [hook_id for (hook_id,) in world.store.look(lambda db: db.tuples(sql))]
+    return [hook_id for (hook_id,) in world.store.read_sync(lambda db: db.tuples(sql))]
 
 
 def test_notes_go_with_hooks_that_went_with_their_repository(world: World) -> None:
@@ -408,8 +416,8 @@ def test_notes_go_with_hooks_that_went_with_their_repository(world: World) -> No
     kept, gone = world.hook("push"), world.hook("push", repo=other)
     for hook_id in (0, kept["id"], gone["id"]):
         note(world, hook_id)
-    world.store.do(repository_removal.remove, other)
-    world.store.do(retention.drop_hooks, world.now, 5)
+    world.store.write_sync(repository_removal.remove, other)
+    world.store.write_sync(retention.drop_hooks, world.now, 5)
     left = {table: noted(world, table) for table in retention.OF_HOOKS}
     assert left == {
         "problem_note": [0, kept["id"]],

@@ -76,10 +76,12 @@ def test_the_secret_stays_with_both_servers(world: World) -> None:
     hook = world.hook("push", options={"oauth2": USUAL})
     masked = USUAL | {"client_secret": MASK}
     assert hook["options"] == {"oauth2": masked}
-    hook = world.store.do(hooks.update, hook, options={"oauth2": masked | {"scope": "a"}})
-    assert world.store.look(option_secrets.revealed, hook)["oauth2"]["client_secret"] == "hunter2"
+    hook = world.store.write_sync(hooks.update, hook, options={"oauth2": masked | {"scope": "a"}})
+    assert (
+        world.store.read_sync(option_secrets.revealed, hook)["oauth2"]["client_secret"] == "hunter2"
+    )
     moved = {"oauth2": masked | {"token_url": "https://other.example/token"}}
     with pytest.raises(Invalid, match="token_url is on another server"):
-        world.store.do(hooks.update, hook, options=moved)
+        world.store.write_sync(hooks.update, hook, options=moved)
     with pytest.raises(Invalid, match="the new URL is on another server"):
-        world.store.do(hooks.update, hook, url="https://other.example/in")
+        world.store.write_sync(hooks.update, hook, url="https://other.example/in")

@@ -15,11 +15,11 @@ from store.monitoring import stats
 
 
 def pause(world: World, hook: Row) -> Row:
-    return world.store.do(hook_pauses.pause, hook)
+    return world.store.write_sync(hook_pauses.pause, hook)
 
 
 def resume(world: World, hook: Row) -> Row:
-    return world.store.do(lambda db: hook_pauses.resume(db, hooks.by_id(db, hook["id"])))
+    return world.store.write_sync(lambda db: hook_pauses.resume(db, hooks.by_id(db, hook["id"])))
 
 
 def test_the_deliveries_of_a_paused_hook_wait_and_others_do_not(world: World) -> None:
@@ -37,11 +37,11 @@ def test_the_deliveries_of_a_paused_hook_wait_and_others_do_not(world: World) ->
 def test_no_time_is_named_at_which_a_paused_hook_has_work(world: World) -> None:
     hook = pause(world, world.hook("push"))
     world.arrive()
-    assert world.store.look(deliveries.waiting_hooks) == {}
-    _, later = world.store.do(deliveries.claim, [hook["id"]], world.lease(), 10)
+    assert world.store.read_sync(deliveries.waiting_hooks) == {}
+    _, later = world.store.write_sync(deliveries.claim, [hook["id"]], world.lease(), 10)
     assert later == {}
     resume(world, hook)
-    assert world.store.look(deliveries.waiting_hooks) == {hook["id"]: world.now}
+    assert world.store.read_sync(deliveries.waiting_hooks) == {hook["id"]: world.now}
 
 
 def test_no_worker_holds_a_new_delivery_of_a_paused_hook(world: World) -> None:
@@ -77,8 +77,8 @@ def test_the_time_of_a_pause_is_no_time_of_failing(world: World) -> None:
     world.arrive()
     lease = world.lease()
     (one,) = world.claim(lease, hook["id"])
-    world.store.do(record, [world.failure(lease, one)])
-    failing = world.store.look(hooks.by_id, hook["id"])["failing_since"]
+    world.store.write_sync(record, [world.failure(lease, one)])
+    failing = world.store.read_sync(hooks.by_id, hook["id"])["failing_since"]
     world.clock.advance(3)
     pause(world, hook)
     world.clock.advance(1000)
@@ -92,7 +92,7 @@ def test_a_failure_that_begins_in_a_pause_begins_with_its_end(world: World) -> N
     (one,) = world.claim(lease, hook["id"])
     pause(world, hook)
     world.clock.advance(10)
-    world.store.do(record, [world.failure(lease, one)])
+    world.store.write_sync(record, [world.failure(lease, one)])
     world.clock.advance(10)
     assert resume(world, hook)["failing_since"] == world.now
 
@@ -105,26 +105,26 @@ def test_a_pause_is_no_failure_of_the_hook(world: World) -> None:
 def test_a_paused_hook_is_no_backlog(world: World) -> None:
     hook = world.hook("push")
     world.arrive()
-    assert world.store.look(stats.collect).due == 1
+    assert world.store.read_sync(stats.collect).due == 1
     pause(world, hook)
-    found = world.store.look(stats.collect)
+    found = world.store.read_sync(stats.collect)
     assert (found.due, found.later, found.oldest_due_at, found.paused) == (0, 0, None, 1)
     resume(world, hook)
-    found = world.store.look(stats.collect)
+    found = world.store.read_sync(stats.collect)
     assert (found.due, found.oldest_due_at, found.paused) == (1, world.now, 0)
 
 
 def test_health_shows_it(world: World) -> None:
     hook, _ = pause(world, world.hook("push")), world.hook("push")
-    (found,) = world.store.look(hook_list.page, HookFilter(state="paused"), limit=10)
+    (found,) = world.store.read_sync(hook_list.page, HookFilter(state="paused"), limit=10)
     assert (found["id"], found["paused_at"]) == (hook["id"], world.now)
 
 
 def test_a_deleted_hook_is_not_paused(world: World) -> None:
     hook = pause(world, world.hook("push"))
     world.arrive()
-    world.store.do(hook_removal.delete, hook)
-    assert world.store.look(stats.collect).paused == 0
+    world.store.write_sync(hook_removal.delete, hook)
+    assert world.store.read_sync(stats.collect).paused == 0
     assert len(world.claim(world.lease(), hook["id"])) == 1
     with pytest.raises(Missing):
         pause(world, hook)

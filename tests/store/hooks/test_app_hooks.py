@@ -69,7 +69,7 @@ class Installed:
         return bool(mine)
 
     def do(self, function: Any, *given: Any, **named: Any) -> Any:
-        return self.world.store.do(function, *given, **named)
+        return self.world.store.write_sync(function, *given, **named)
 
     def edit(self, **changes: Any) -> None:
         names = ("url", "description", "permissions", "events", "public")

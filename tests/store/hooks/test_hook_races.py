@@ -31,11 +31,11 @@ def patch(hook: Row) -> Callable[[Connection], Row]:
 
 
 def now(world: World, hook: Row) -> Row:
-    return required(world.store.look(hooks.by_id, hook["id"]))
+    return required(world.store.read_sync(hooks.by_id, hook["id"]))
 
 
 def subscribed(world: World) -> int:
-    return world.store.look(lambda db: db.value("SELECT count(*) FROM subscription"))
+    return world.store.read_sync(lambda db: db.value("SELECT count(*) FROM subscription"))
 
 
 def with_two_claimed(world: World) -> tuple[Row, int, list[ClaimedDelivery]]:
@@ -81,7 +81,7 @@ def test_a_pause_outlasts_a_change(
 
 
 def test_a_resumed_hook_stays_resumed(world: World, other: Store, url: str) -> None:
-    hook = world.store.do(hook_pauses.pause, world.hook("push"))
+    hook = world.store.write_sync(hook_pauses.pause, world.hook("push"))
     resume = (world.store, lambda db: hook_pauses.resume(db, hook))
     overlap(url, resume, (other, patch(hook)))
     row = now(world, hook)
@@ -108,11 +108,11 @@ def test_an_installation_does_not_wait_for_a_change_of_the_app_s_hook(
     given = {"url": "https://mill.example/", "kind": "integration", "events": ["push"]}
     permissions = {"contents": "read"}
     mine = world.user["id"]
-    _, app = world.store.do(apps.create, mine, "Mill", permissions=permissions, **given)
-    hook = world.store.do(app_hooks.create, app, url=NEW)
+    _, app = world.store.write_sync(apps.create, mine, "Mill", permissions=permissions, **given)
+    hook = world.store.write_sync(app_hooks.create, app, url=NEW)
     with transaction(world.store) as db:
         hooks.lock(db, hook)
-        other.do(installations.create, app, world.user)
+        other.write_sync(installations.create, app, world.user)
         hooks.update(db, hook, content_type="json")
     assert world.arrive().deliveries == 1
 
@@ -131,7 +131,7 @@ def test_two_rotations_leave_one_present_key(
 
     one, two = overlap(url, (world.store, rotate), (other, rotate))
     assert one == two == now(world, hook)["key_set"]
-    kept = world.store.look(signing_keys.private_keys, hook["id"])
+    kept = world.store.read_sync(signing_keys.private_keys, hook["id"])
     assert [key.until for key in kept] == [None]
 
 
@@ -173,7 +173,7 @@ def test_a_late_failure_ends_no_days_of_failures_of_a_url_that_is_edited_meanwhi
     world: World, other: Store, url: str
 ) -> None:
     hook, lease, (one, two) = with_two_claimed(world)
-    world.store.do(lambda db: attempt_outcomes.record(db, [world.failure(lease, one)]))
+    world.store.write_sync(lambda db: attempt_outcomes.record(db, [world.failure(lease, one)]))
     world.clock.advance(6 * 86_400)
     late = world.failure(lease, two, disable_after=5 * DAY)
     overlap(
@@ -187,7 +187,7 @@ def test_a_failure_brings_back_no_wait_that_an_edit_ends_meanwhile(
 ) -> None:
     hook, lease, (one, two) = with_two_claimed(world)
     held = world.failure(lease, one, held_until=world.now + DAY)
-    world.store.do(lambda db: attempt_outcomes.record(db, [held]))
+    world.store.write_sync(lambda db: attempt_outcomes.record(db, [held]))
     late = world.failure(lease, two, cooldown_until=world.now + MINUTE)
     overlap(
         url, (world.store, patch(hook)), (other, lambda db: attempt_outcomes.record(db, [late]))

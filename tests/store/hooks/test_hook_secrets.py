@@ -12,15 +12,15 @@ from store.hooks import hook_secrets, hooks
 
 
 def changed(world: World, hook: Row, **changes: Any) -> Row:
-    return world.store.do(hooks.update, hook, **changes)
+    return world.store.write_sync(hooks.update, hook, **changes)
 
 
 def former(world: World, hook: Row) -> tuple[str, int] | None:
-    return world.store.look(hook_secrets.previous_secret, hook)
+    return world.store.read_sync(hook_secrets.previous_secret, hook)
 
 
 def secret(world: World, hook: Row) -> str | None:
-    return world.store.look(hooks.secret_of, hook)
+    return world.store.read_sync(hooks.secret_of, hook)
 
 
 def test_the_former_secret_stays_for_the_overlap(world: World) -> None:
@@ -83,7 +83,7 @@ def test_bounds_of_the_overlap(world: World, overlap: int) -> None:
 
 def test_a_secret_that_does_not_open_can_be_replaced(world: World) -> None:
     hook = world.hook("push", secret="old")
-    world.store.do(lambda db: db.execute("UPDATE hook SET secret = :x", x=b"damaged"))
+    world.store.write_sync(lambda db: db.execute("UPDATE hook SET secret = :x", x=b"damaged"))
     hook = changed(world, hook, secret="new", overlap=DAY)
     assert (secret(world, hook), former(world, hook)) == ("new", None)
 
@@ -97,7 +97,7 @@ def test_former_secrets_are_forgotten(world: World) -> None:
         return sum(row["previous_secret"] is not None for row in hooks.every(db))
 
     before = world.clock.now() + DAY
-    assert world.store.do(hook_secrets.drop_expired, before - 1, 3) == 0
-    assert world.store.do(hook_secrets.drop_expired, before, 3) == 3
-    assert world.store.look(left) == 2
-    assert world.store.do(hook_secrets.drop_expired, before, 3) == 2
+    assert world.store.write_sync(hook_secrets.drop_expired, before - 1, 3) == 0
+    assert world.store.write_sync(hook_secrets.drop_expired, before, 3) == 3
+    assert world.store.read_sync(left) == 2
+    assert world.store.write_sync(hook_secrets.drop_expired, before, 3) == 2

@@ -44,7 +44,7 @@ class Organizations:
 
     def hook(self, target: HookTarget, *events: str, **given: Any) -> int:
         given.setdefault("url", URL)
-        made = self.world.store.do(hooks.create, target, events=events or ["push"], **given)
+        made = self.world.store.write_sync(hooks.create, target, events=events or ["push"], **given)
         assert hook_targets.target_of(made) == target
         return int(made["id"])
 
@@ -59,13 +59,13 @@ class Organizations:
 
 @pytest.fixture
 def orgs(world: World) -> Organizations:
-    org = world.store.do(accounts.create, "acme", kind="Organization")
-    other = world.store.do(accounts.create, "umbrella", kind="Organization")
+    org = world.store.write_sync(accounts.create, "acme", kind="Organization")
+    other = world.store.write_sync(accounts.create, "umbrella", kind="Organization")
     return Organizations(world, org, other, make(world, org))
 
 
 def make(world: World, owner: Row, name: str = "engine") -> Row:
-    return world.store.do(repositories.create, owner["id"], name)
+    return world.store.write_sync(repositories.create, owner["id"], name)
 
 
 class TestFanOut:
@@ -89,7 +89,7 @@ class TestFanOut:
     ) -> None:
         own, _, system = [orgs.hook(target) for target in orgs.targets]
         new = orgs.hook(hook_targets.organization(orgs.other["id"]))
-        orgs.world.store.do(
+        orgs.world.store.write_sync(
             lambda db: db.execute(
                 "UPDATE repository SET owner_id = :owner WHERE id = :id",
                 owner=orgs.other["id"],
@@ -114,7 +114,7 @@ class TestFanOut:
             for at in range(20)
             for repo in (orgs.repo, orgs.world.repo)
         ]
-        orgs.world.store.do(events.accept_all, arrivals)
+        orgs.world.store.write_sync(events.accept_all, arrivals)
         rows = orgs.world.rows()
         assert [row["event_id"] for row in rows] == sorted(row["event_id"] for row in rows)
         assert sorted(row["hook_id"] for row in rows) == sorted([own, org] * 20 + [system] * 40)
@@ -138,12 +138,12 @@ class TestFanOut:
 
     def test_an_inactive_hook_is_not_reached(self, orgs: Organizations) -> None:
         org = orgs.hook(orgs.targets[1])
-        row = required(orgs.world.store.look(hooks.by_id, org))
-        orgs.world.store.do(hooks.update, row, active=False)
+        row = required(orgs.world.store.read_sync(hooks.by_id, org))
+        orgs.world.store.write_sync(hooks.update, row, active=False)
         assert orgs.reached("g-1", repo_id=orgs.repo["id"]) == []
-        orgs.world.store.do(hooks.update, row, active=True)
+        orgs.world.store.write_sync(hooks.update, row, active=True)
         assert orgs.reached("g-2", repo_id=orgs.repo["id"]) == [org]
-        orgs.world.store.do(hooks.disable, org, "it failed")
+        orgs.world.store.write_sync(hooks.disable, org, "it failed")
         assert orgs.reached("g-3", repo_id=orgs.repo["id"]) == []
 
 
@@ -166,15 +166,15 @@ def test_a_hook_keeps_an_event_of_the_wrong_kind_that_it_has(orgs: Organizations
     """An earlier version let it subscribe to that one."""
     target, store = orgs.targets[0], orgs.world.store
     hook_id, names = orgs.hook(target, "push", "star"), ["push", "star", "email"]
-    store.do(
+    store.write_sync(
         lambda db: db.execute("UPDATE hook SET events = :names", names=orjson.dumps(names).decode())
     )
     for changes in ({"active": False}, {"active": True}, {"events": names[1:]}):
-        hook = required(store.look(hooks.get, target, hook_id))
-        changed = store.do(hooks.update, hook, **changes)
+        hook = required(store.read_sync(hooks.get, target, hook_id))
+        changed = store.write_sync(hooks.update, hook, **changes)
     assert changed["events"] == ["star", "email"]
     with pytest.raises(Invalid, match="backlog"):
-        store.do(hooks.update, changed, events=["email", "backlog"])
+        store.write_sync(hooks.update, changed, events=["email", "backlog"])
 
 
 def test_each_kind_of_target_has_the_contract_s_events() -> None:
@@ -191,13 +191,13 @@ def test_each_kind_of_target_has_the_contract_s_events() -> None:
 def test_each_target_has_its_own_hooks(orgs: Organizations, at: int) -> None:
     made = [orgs.hook(target) for target in orgs.targets]
     target = orgs.targets[at]
-    look = orgs.world.store.look
+    look = orgs.world.store.read_sync
     assert [row["id"] for row in look(hooks.page, target, limit=10)] == [made[at]]
     assert look(hooks.count, target) == 1
     assert [look(hooks.get, target, hook_id) is not None for hook_id in made] == [
         each == at for each in range(3)
     ]
-    found = required(orgs.world.store.do(hooks.by_url, target, URL))
+    found = required(orgs.world.store.write_sync(hooks.by_url, target, URL))
     assert found["id"] == made[at]
     with pytest.raises(Invalid, match="Hook already exists on th"):
         orgs.hook(target)
@@ -208,16 +208,18 @@ def test_each_target_has_its_own_hooks(orgs: Organizations, at: int) -> None:
 def test_all_hooks_name_their_target(orgs: Organizations) -> None:
     for target in orgs.targets:
         orgs.hook(target)
-    named = [(row["repository"], row["organization"]) for row in orgs.world.store.look(hooks.every)]
+    named = [
+        (row["repository"], row["organization"]) for row in orgs.world.store.read_sync(hooks.every)
+    ]
     assert named == [("acme/engine", None), (None, "acme"), (None, None)]
 
 
 class TestReplay:
     def made(self, orgs: Organizations, **chosen: Any) -> list[tuple[int, int]]:
-        run = orgs.world.store.do(replay_runs.create, ReplaySelection(**chosen), "ada")
+        run = orgs.world.store.write_sync(replay_runs.create, ReplaySelection(**chosen), "ada")
         before = len(orgs.world.rows())
         while run["ended_at"] is None:
-            run, _ = orgs.world.store.do(replay_runs.run_step, run, 3)
+            run, _ = orgs.world.store.write_sync(replay_runs.run_step, run, 3)
         made = orgs.world.rows()[before:]
         assert run["total"] == len(made)
         return [(row["event_id"], row["hook_id"]) for row in made]
@@ -244,13 +246,13 @@ class TestReplay:
             orgs.world.arrive(guid, repo_id=orgs.repo["id"]).event_id for guid in ("g-1", "g-2")
         ]
         for event_id, state in ((delivered, DELIVERED), (dead, DEAD)):
-            orgs.world.store.do(set_state, event_id, state)
+            orgs.world.store.write_sync(set_state, event_id, state)
         assert self.made(orgs, hook_id=org, failed=True) == [(dead, org)]
 
     def test_a_replay_of_an_unknown_hook_selects_no_event(self, orgs: Organizations) -> None:
         orgs.world.arrive("g-1")
         chosen = ReplaySelection(hook_id=99)
-        assert orgs.world.store.look(replay_selection.total, chosen)[0] == 0
+        assert orgs.world.store.read_sync(replay_selection.total, chosen)[0] == 0
 
 
 def set_state(db: Any, event_id: int, state: int) -> None:
@@ -261,24 +263,24 @@ class TestRemoval:
     def test_removing_an_organization_removes_its_hooks(self, orgs: Organizations) -> None:
         own, org, system = [orgs.hook(target) for target in orgs.targets]
         orgs.world.arrive("g-1", repo_id=orgs.repo["id"])
-        assert orgs.world.store.look(account_removal.parts, orgs.org)["hooks"] == 2
-        orgs.world.store.do(account_removal.remove, orgs.org)
+        assert orgs.world.store.read_sync(account_removal.parts, orgs.org)["hooks"] == 2
+        orgs.world.store.write_sync(account_removal.remove, orgs.org)
         states = {row["hook_id"]: (row["state"], row["reason"]) for row in orgs.world.rows()}
         assert states == {
             own: (DEAD, repository_removal.GONE),
             org: (DEAD, account_removal.GONE),
             system: (0, None),
         }
-        assert [row["id"] for row in orgs.world.store.look(hooks.every)] == [system]
+        assert [row["id"] for row in orgs.world.store.read_sync(hooks.every)] == [system]
         left = "SELECT hook_id FROM owner_subscription"
-        assert orgs.world.store.look(lambda db: db.tuples(left)) == [(system,)]
+        assert orgs.world.store.read_sync(lambda db: db.tuples(left)) == [(system,)]
 
     def test_removing_a_repository_keeps_organization_and_system_hooks(
         self, orgs: Organizations
     ) -> None:
         _, *around = [orgs.hook(target) for target in orgs.targets]
-        orgs.world.store.do(repository_removal.remove, orgs.repo)
-        assert [row["id"] for row in orgs.world.store.look(hooks.every)] == around
+        orgs.world.store.write_sync(repository_removal.remove, orgs.repo)
+        assert [row["id"] for row in orgs.world.store.read_sync(hooks.every)] == around
 
 
 def test_a_disabled_hook_of_all_events_is_listed_under_the_same_events(orgs: Organizations) -> None:
@@ -293,11 +295,12 @@ def test_a_disabled_hook_of_all_events_is_listed_under_the_same_events(orgs: Org
 
     def listed() -> dict[str, list[int]]:
         found = {
-            name: store.do(hook_list.page, HookFilter(event=name), limit=9) for name in expected
+            name: store.write_sync(hook_list.page, HookFilter(event=name), limit=9)
+            for name in expected
         }
         return {name: [row["id"] for row in rows] for name, rows in found.items()}
 
     assert listed() == expected
     for hook_id in (repo, org, system):
-        store.do(hooks.disable, hook_id, "failed")
+        store.write_sync(hooks.disable, hook_id, "failed")
     assert listed() == expected

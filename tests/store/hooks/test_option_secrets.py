@@ -22,7 +22,7 @@ def with_headers(world: World, headers: dict[str, str] = HEADERS) -> Row:
 
 
 def revealed(world: World, hook: Row) -> dict[str, Any]:
-    return world.store.look(option_secrets.revealed, hook)
+    return world.store.read_sync(option_secrets.revealed, hook)
 
 
 def test_the_row_has_asterisks_and_an_encrypted_value(world: World) -> None:
@@ -42,11 +42,13 @@ def test_without_a_secret_nothing_is_encrypted(world: World) -> None:
 def test_asterisks_keep_the_stored_value(world: World) -> None:
     hook = with_headers(world)
     headers = MASKED | {"X-Env": "test"}
-    hook = world.store.do(hooks.update, hook, options={"headers": headers, "rate": 2})
+    hook = world.store.write_sync(hooks.update, hook, options={"headers": headers, "rate": 2})
     assert revealed(world, hook)["headers"] == HEADERS | {"X-Env": "test"}
-    hook = world.store.do(hooks.update, hook, options={"headers": {"Authorization": "Basic x"}})
+    hook = world.store.write_sync(
+        hooks.update, hook, options={"headers": {"Authorization": "Basic x"}}
+    )
     assert revealed(world, hook)["headers"] == {"Authorization": "Basic x"}
-    hook = world.store.do(hooks.update, hook, options={})
+    hook = world.store.write_sync(hooks.update, hook, options={})
     assert hook["option_secrets"] is None
 
 
@@ -69,12 +71,12 @@ def test_asterisks_need_a_stored_value(world: World, name: str) -> None:
 def test_stored_values_stay_with_their_server(world: World, place: str, allowed: bool) -> None:
     hook = world.hook("push", url="https://receiver.example/in", options={"headers": HEADERS})
     if allowed:
-        changed = world.store.do(hooks.update, hook, url=place)
+        changed = world.store.write_sync(hooks.update, hook, url=place)
         assert revealed(world, changed) == {"headers": HEADERS}
     else:
         with pytest.raises(Invalid, match="on another server"):
-            world.store.do(hooks.update, hook, url=place)
-        again = world.store.do(hooks.update, hook, url=place, options={"headers": HEADERS})
+            world.store.write_sync(hooks.update, hook, url=place)
+        again = world.store.write_sync(hooks.update, hook, url=place, options={"headers": HEADERS})
         assert revealed(world, again) == {"headers": HEADERS}
 
 

@@ -27,11 +27,11 @@ def subscribed(db: Connection) -> dict[int, list[str]]:
 
 
 def get(world: World, hook_id: int) -> dict[str, Any]:
-    return required(world.store.look(hooks.get, world.repo["id"], hook_id))
+    return required(world.store.read_sync(hooks.get, world.repo["id"], hook_id))
 
 
 def change(world: World, hook_id: int, **changes: Any) -> dict[str, Any]:
-    return world.store.do(
+    return world.store.write_sync(
         lambda db: hooks.update(db, hooks.get(db, world.repo["id"], hook_id), **changes)
     )
 
@@ -59,10 +59,10 @@ def test_a_hook_has_the_given_values(world: World) -> None:
 def test_a_hook_belongs_to_its_repository(world: World) -> None:
     made = world.hook()
     other = world.another_repo()
-    assert world.store.look(hooks.get, other["id"], made["id"]) is None
-    assert world.store.look(hooks.by_url, other["id"], made["url"]) is None
-    assert world.store.look(hooks.count, other["id"]) == 0
-    assert world.store.look(hooks.page, other["id"], limit=10) == []
+    assert world.store.read_sync(hooks.get, other["id"], made["id"]) is None
+    assert world.store.read_sync(hooks.by_url, other["id"], made["url"]) is None
+    assert world.store.read_sync(hooks.count, other["id"]) == 0
+    assert world.store.read_sync(hooks.page, other["id"], limit=10) == []
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_a_hook_belongs_to_its_repository(world: World) -> None:
 )
 def test_bad_events_are_refused(world: World, names: list[str]) -> None:
     with pytest.raises(Invalid) as caught:
-        world.store.do(hooks.create, world.repo["id"], url=URL, events=names)
+        world.store.write_sync(hooks.create, world.repo["id"], url=URL, events=names)
     assert caught.value.field == "events"
     if len(names) > 0:
         assert str(caught.value) == f'Invalid event: "{names[-1]}"'
-    assert world.store.look(hooks.count, world.repo["id"]) == 0
+    assert world.store.read_sync(hooks.count, world.repo["id"]) == 0
 
 
 def test_events_are_kept_once_and_in_order(world: World) -> None:
@@ -95,10 +95,10 @@ class TestTwins:
     def test_a_duplicate_hook_is_refused(self, world: World, twin: dict[str, Any]) -> None:
         world.hook("push", "star", url=URL)
         with pytest.raises(Invalid) as caught:
-            world.store.do(hooks.create, world.repo["id"], url=URL, **twin)
+            world.store.write_sync(hooks.create, world.repo["id"], url=URL, **twin)
         assert str(caught.value) == "Hook already exists on this repository"
         assert (caught.value.code, caught.value.resource) == ("custom", "Hook")
-        assert world.store.look(hooks.count, world.repo["id"]) == 1
+        assert world.store.read_sync(hooks.count, world.repo["id"]) == 1
 
     @pytest.mark.parametrize(
         "other",
@@ -113,8 +113,8 @@ class TestTwins:
         self, world: World, other: dict[str, Any]
     ) -> None:
         world.hook("push", "star", url=URL)
-        world.store.do(hooks.create, world.repo["id"], **({"url": URL} | other))
-        assert world.store.look(hooks.count, world.repo["id"]) == 2
+        world.store.write_sync(hooks.create, world.repo["id"], **({"url": URL} | other))
+        assert world.store.read_sync(hooks.count, world.repo["id"]) == 2
 
     def test_a_hook_of_another_repository_is_no_duplicate(self, world: World) -> None:
         world.hook("push", url=URL)
@@ -122,7 +122,7 @@ class TestTwins:
 
     def test_a_new_hook_is_no_duplicate_of_a_deleted_one(self, world: World) -> None:
         made = world.hook("push", url=URL)
-        world.store.do(hook_removal.delete, made)
+        world.store.write_sync(hook_removal.delete, made)
         world.hook("push", url=URL)
 
     def test_cannot_be_made_by_a_change(self, world: World) -> None:
@@ -141,53 +141,53 @@ class TestSecret:
     def test_a_secret_is_stored_encrypted_and_can_be_read(self, world: World) -> None:
         made = world.hook(secret="s3cret")
         assert b"s3cret" not in bytes(made["secret"])
-        assert world.store.look(hooks.secret_of, made) == "s3cret"
+        assert world.store.read_sync(hooks.secret_of, made) == "s3cret"
         assert "s3cret" not in str(made)
 
     @pytest.mark.parametrize("secret", [None, ""])
     def test_a_hook_can_have_no_secret(self, world: World, secret: str | None) -> None:
         made = world.hook(secret=secret)
         assert made["secret"] is None
-        assert world.store.look(hooks.secret_of, made) is None
+        assert world.store.read_sync(hooks.secret_of, made) is None
 
     def test_stays_unless_it_is_changed(self, world: World) -> None:
         made = world.hook(secret="s3cret")
         kept = change(world, made["id"], url=URL + "/new")
-        assert world.store.look(hooks.secret_of, kept) == "s3cret"
+        assert world.store.read_sync(hooks.secret_of, kept) == "s3cret"
         new = change(world, made["id"], secret="other")
-        assert world.store.look(hooks.secret_of, new) == "other"
+        assert world.store.read_sync(hooks.secret_of, new) == "other"
         assert change(world, made["id"], secret=None)["secret"] is None
 
 
 class TestSubscriptions:
     def test_follow_the_events(self, world: World) -> None:
         made = world.hook("push", "issues")
-        assert world.store.look(subscribed) == {made["id"]: ["issues", "push"]}
+        assert world.store.read_sync(subscribed) == {made["id"]: ["issues", "push"]}
         change(world, made["id"], events=["star"])
-        assert world.store.look(subscribed) == {made["id"]: ["star"]}
+        assert world.store.read_sync(subscribed) == {made["id"]: ["star"]}
 
     def test_a_wildcard_makes_a_single_subscription(self, world: World) -> None:
         """With a second subscription beside `*`, an event would reach the hook twice."""
         made = world.hook("push", "*", "issues")
         assert made["events"] == ["push", "*", "issues"]
-        assert world.store.look(subscribed) == {made["id"]: ["*"]}
+        assert world.store.read_sync(subscribed) == {made["id"]: ["*"]}
         change(world, made["id"], events=["push"])
-        assert world.store.look(subscribed) == {made["id"]: ["push"]}
+        assert world.store.read_sync(subscribed) == {made["id"]: ["push"]}
 
     def test_an_inactive_hook_has_no_subscriptions(self, world: World) -> None:
         made = world.hook("push", active=False)
-        assert world.store.look(subscribed) == {}
+        assert world.store.read_sync(subscribed) == {}
         change(world, made["id"], active=True)
-        assert world.store.look(subscribed) == {made["id"]: ["push"]}
+        assert world.store.read_sync(subscribed) == {made["id"]: ["push"]}
         change(world, made["id"], active=False)
-        assert world.store.look(subscribed) == {}
+        assert world.store.read_sync(subscribed) == {}
 
     def test_end_with_the_hook(self, world: World) -> None:
         one, other = world.hook("push"), world.hook("push")
-        world.store.do(hook_removal.delete, one)
-        assert world.store.look(subscribed) == {other["id"]: ["push"]}
-        world.store.do(hooks.disable, other["id"], "410")
-        assert world.store.look(subscribed) == {}
+        world.store.write_sync(hook_removal.delete, one)
+        assert world.store.read_sync(subscribed) == {other["id"]: ["push"]}
+        world.store.write_sync(hooks.disable, other["id"], "410")
+        assert world.store.read_sync(subscribed) == {}
 
 
 class TestUpdate:
@@ -214,8 +214,8 @@ class TestUpdate:
 
     def test_activating_forgets_why_it_was_disabled(self, world: World) -> None:
         made = world.hook("push")
-        world.store.do(hooks.disable, made["id"], "the endpoint is gone")
-        world.store.do(lambda db: db.execute("UPDATE hook SET failing_since = 7"))
+        world.store.write_sync(hooks.disable, made["id"], "the endpoint is gone")
+        world.store.write_sync(lambda db: db.execute("UPDATE hook SET failing_since = 7"))
         changed = change(world, made["id"], url=URL + "/new")
         assert changed["disabled_reason"] == "the endpoint is gone"
         assert changed["failing_since"] == 7
@@ -224,7 +224,7 @@ class TestUpdate:
 
     def test_activating_an_active_hook_keeps_its_failing_since(self, world: World) -> None:
         made = world.hook("push")
-        world.store.do(lambda db: db.execute("UPDATE hook SET failing_since = 7"))
+        world.store.write_sync(lambda db: db.execute("UPDATE hook SET failing_since = 7"))
         assert change(world, made["id"], active=True)["failing_since"] == 7
 
 
@@ -232,7 +232,7 @@ class TestDisable:
     def test_stores_the_reason_and_raises_the_version(self, world: World) -> None:
         made = world.hook()
         world.clock.advance(5)
-        world.store.do(hooks.disable, made["id"], "the endpoint is gone")
+        world.store.write_sync(hooks.disable, made["id"], "the endpoint is gone")
         assert get(world, made["id"]) == made | {
             "active": 0,
             "disabled_reason": "the endpoint is gone",
@@ -242,8 +242,8 @@ class TestDisable:
 
     def test_twice_keeps_the_first_reason(self, world: World) -> None:
         made = world.hook()
-        world.store.do(hooks.disable, made["id"], "first")
-        world.store.do(hooks.disable, made["id"], "second")
+        world.store.write_sync(hooks.disable, made["id"], "first")
+        world.store.write_sync(hooks.disable, made["id"], "second")
         disabled = get(world, made["id"])
         assert (disabled["disabled_reason"], disabled["version"]) == ("first", 2)
 
@@ -251,13 +251,13 @@ class TestDisable:
 class TestDelete:
     def test_hides_the_hook_from_everybody_but_its_deliveries(self, world: World) -> None:
         made = world.hook(url=URL)
-        world.store.do(hook_removal.delete, made)
-        assert world.store.look(hooks.get, world.repo["id"], made["id"]) is None
-        assert world.store.look(hooks.by_url, world.repo["id"], URL) is None
-        assert world.store.look(hooks.page, world.repo["id"], limit=10) == []
-        assert world.store.look(hooks.every) == []
-        assert world.store.look(hooks.count, world.repo["id"]) == 0
-        row = required(world.store.look(hooks.by_id, made["id"]))
+        world.store.write_sync(hook_removal.delete, made)
+        assert world.store.read_sync(hooks.get, world.repo["id"], made["id"]) is None
+        assert world.store.read_sync(hooks.by_url, world.repo["id"], URL) is None
+        assert world.store.read_sync(hooks.page, world.repo["id"], limit=10) == []
+        assert world.store.read_sync(hooks.every) == []
+        assert world.store.read_sync(hooks.count, world.repo["id"]) == 0
+        row = required(world.store.read_sync(hooks.by_id, made["id"]))
         assert (row["deleted_at"], row["active"], row["version"]) == (world.now, 0, 2)
 
 
@@ -266,19 +266,19 @@ def test_pages_of_hooks(world: World) -> None:
     world.hook(repo=world.another_repo())
 
     def page(**given: int) -> list[int]:
-        return [row["id"] for row in world.store.look(hooks.page, world.repo["id"], **given)]
+        return [row["id"] for row in world.store.read_sync(hooks.page, world.repo["id"], **given)]
 
     assert page(limit=10) == made
     assert page(limit=2) == made[:2]
     assert page(limit=2, offset=4) == made[4:]
     assert page(limit=2, offset=6) == []
-    assert world.store.look(hooks.count, world.repo["id"]) == 5
+    assert world.store.read_sync(hooks.count, world.repo["id"]) == 5
 
 
 def test_every_hook_names_its_repository(world: World) -> None:
     world.hook()
     world.hook(repo=world.another_repo("other"))
-    assert [row["repository"] for row in world.store.look(hooks.every)] == [
+    assert [row["repository"] for row in world.store.read_sync(hooks.every)] == [
         "ada/engine",
         "ada/other",
     ]
@@ -287,8 +287,8 @@ def test_every_hook_names_its_repository(world: World) -> None:
 def test_the_oldest_of_several_hooks_with_a_url_is_found(world: World) -> None:
     first = world.hook("push", url=URL)
     world.hook("issues", url=URL)
-    assert world.store.look(hooks.by_url, world.repo["id"], URL) == first
-    assert world.store.look(hooks.by_url, world.repo["id"], URL + "/other") is None
+    assert world.store.read_sync(hooks.by_url, world.repo["id"], URL) == first
+    assert world.store.read_sync(hooks.by_url, world.repo["id"], URL + "/other") is None
 
 
 def test_last_responses(world: World) -> None:
@@ -296,7 +296,7 @@ def test_last_responses(world: World) -> None:
     world.arrive()
     lease = world.lease()
     by_hook = {one.hook_id: one for one in world.claim(lease, tried["id"], failed["id"])}
-    world.store.do(
+    world.store.write_sync(
         attempt_outcomes.record,
         [
             world.failure(lease, by_hook[tried["id"]], status_code=500),
@@ -305,7 +305,7 @@ def test_last_responses(world: World) -> None:
         ],
     )
     everyone = [tried["id"], failed["id"], new["id"], 99]
-    assert world.store.look(attempts.last_responses, everyone) == {
+    assert world.store.read_sync(attempts.last_responses, everyone) == {
         tried["id"]: {"hook_id": tried["id"], "status_code": 204, "error": None},
         failed["id"]: {
             "hook_id": failed["id"],
@@ -313,7 +313,7 @@ def test_last_responses(world: World) -> None:
             "error": "connect: refused",
         },
     }
-    assert world.store.look(attempts.last_responses, []) == {}
+    assert world.store.read_sync(attempts.last_responses, []) == {}
 
 
 @pytest.mark.parametrize("kind", ["repository", "organization"])
@@ -354,5 +354,5 @@ def test_urls_that_begin_alike_are_different(world: World) -> None:
     world.hook("push", url=f"{long}/2")
     with pytest.raises(Invalid, match="Hook already exists"):
         world.hook("push", url=f"{long}/2")
-    found = required(world.store.look(hooks.by_url, world.repo["id"], f"{long}/2"))
+    found = required(world.store.read_sync(hooks.by_url, world.repo["id"], f"{long}/2"))
     assert found["url"] == f"{long}/2"

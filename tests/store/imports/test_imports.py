@@ -20,24 +20,24 @@ BOB = Author("2" * 40, "Bob", "bob@tower.example")
 
 @pytest.fixture
 def octo(store: Store) -> Row:
-    return store.do(accounts.create, "octo")
+    return store.write_sync(accounts.create, "octo")
 
 
 @pytest.fixture
 def repos(store: Store, octo: Row) -> list[Row]:
-    return [store.do(repositories.create, octo["id"], f"r{at}") for at in range(3)]
+    return [store.write_sync(repositories.create, octo["id"], f"r{at}") for at in range(3)]
 
 
 @pytest.fixture
 def start(store: Store, octo: Row, repos: list[Row]) -> Callable[..., Row]:
     def begin(at: int = 0, **given: Any) -> Row:
-        return store.do(imports.start, repos[at]["id"], octo["id"], URL, **given)
+        return store.write_sync(imports.start, repos[at]["id"], octo["id"], URL, **given)
 
     return begin
 
 
 def taken(store: Store, *busy: int) -> Row:
-    row = store.do(import_rounds.claim, busy)
+    row = store.write_sync(import_rounds.claim, busy)
     assert row is not None
     return row
 
@@ -54,28 +54,28 @@ def test_a_repository_has_one_import_at_a_time(
     with pytest.raises(Invalid, match="under way"):
         start()
     row = taken(store)
-    store.do(import_contents.put_authors, repos[0]["id"], [ADA])
-    assert store.do(import_rounds.stop, row, "error", "It broke", "importing")
+    store.write_sync(import_contents.put_authors, repos[0]["id"], [ADA])
+    assert store.write_sync(import_rounds.stop, row, "error", "It broke", "importing")
     assert start()["error_message"] is None
     # The new import has deleted the data of the former one.
-    assert store.look(import_contents.authors, repos[0]["id"], limit=5) == []
+    assert store.read_sync(import_contents.authors, repos[0]["id"], limit=5) == []
 
 
 def test_imports_are_claimed_in_order_and_once(
     store: Store, start: Callable[..., Row], repos: list[Row]
 ) -> None:
-    assert store.look(import_rounds.next_due) is None
+    assert store.read_sync(import_rounds.next_due) is None
     rows = [start(at) for at in range(3)]
-    assert store.look(import_rounds.next_due) == rows[0]["due_at"]
+    assert store.read_sync(import_rounds.next_due) == rows[0]["due_at"]
     first = taken(store)
     assert first["repo_id"] == repos[0]["id"]
     second = taken(store, first["repo_id"])
     assert second["repo_id"] == repos[1]["id"]
     third = taken(store, first["repo_id"], second["repo_id"])
     everything = [row["repo_id"] for row in (first, second, third)]
-    assert not store.look(import_rounds.is_due, everything)
-    assert store.do(import_rounds.claim, everything) is None
-    assert store.look(import_rounds.rounds) == {
+    assert not store.read_sync(import_rounds.is_due, everything)
+    assert store.write_sync(import_rounds.claim, everything) is None
+    assert store.read_sync(import_rounds.rounds) == {
         row["repo_id"]: row["round"] for row in (first, second, third)
     }
 
@@ -86,60 +86,60 @@ def test_rounds_without_an_end_are_counted(
     assert start()["tries"] == 0
     late, row = taken(store), taken(store)
     assert row["tries"] == 2
-    assert store.do(import_rounds.release, row)
-    assert not store.do(import_rounds.release, late)
+    assert store.write_sync(import_rounds.release, row)
+    assert not store.write_sync(import_rounds.release, late)
     assert taken(store)["tries"] == 2
-    assert store.do(imports.restart, row, octo["id"], {})["tries"] == 0
+    assert store.write_sync(imports.restart, row, octo["id"], {})["tries"] == 0
 
 
 def test_a_late_worker_changes_nothing(store: Store, start: Callable[..., Row]) -> None:
     started = start()
     before, now = taken(store), taken(store)
     for late in (started, before):
-        assert not store.look(import_rounds.is_current, late)
-        assert not store.do(import_rounds.report_progress, late, {"import_percent": 50})
-        assert not store.do(import_rounds.stop, late, "error", "Late")
-        assert not store.do(import_rounds.choose, late, [{"tfvc_project": "a"}])
-        assert store.do(import_rounds.complete, late, {}) is None
-    assert store.do(
+        assert not store.read_sync(import_rounds.is_current, late)
+        assert not store.write_sync(import_rounds.report_progress, late, {"import_percent": 50})
+        assert not store.write_sync(import_rounds.stop, late, "error", "Late")
+        assert not store.write_sync(import_rounds.choose, late, [{"tfvc_project": "a"}])
+        assert store.write_sync(import_rounds.complete, late, {}) is None
+    assert store.write_sync(
         import_rounds.report_progress, now, {"import_percent": 50, "status": "importing"}
     )
-    row = store.look(imports.needed, now["repo_id"])
+    row = store.read_sync(imports.needed, now["repo_id"])
     assert (row["status"], row["import_percent"], row["project_choices"]) == ("importing", 50, [])
-    store.do(imports.delete, now["repo_id"])
+    store.write_sync(imports.delete, now["repo_id"])
     start()
-    assert not store.look(import_rounds.is_current, now)
+    assert not store.read_sync(import_rounds.is_current, now)
 
 
 def test_an_ended_import_takes_no_report(store: Store, start: Callable[..., Row]) -> None:
     start()
     row = taken(store)
-    assert store.do(import_rounds.complete, row, {})
-    assert not store.do(import_rounds.report_progress, row, {"push_percent": 50})
-    assert not store.do(import_rounds.stop, row, "error", "Late")
-    assert store.look(import_rounds.next_due) is None
+    assert store.write_sync(import_rounds.complete, row, {})
+    assert not store.write_sync(import_rounds.report_progress, row, {"push_percent": 50})
+    assert not store.write_sync(import_rounds.stop, row, "error", "Late")
+    assert store.read_sync(import_rounds.next_due) is None
 
 
 def test_a_restart_keeps_unnamed_fields(store: Store, octo: Row, start: Callable[..., Row]) -> None:
     start(username="ada", password="hush", vcs="git")
     row = taken(store)
-    store.do(import_rounds.stop, row, "auth_failed")
-    again = store.do(imports.restart, row, octo["id"], {"username": "eve"})
+    store.write_sync(import_rounds.stop, row, "auth_failed")
+    again = store.write_sync(imports.restart, row, octo["id"], {"username": "eve"})
     assert (again["status"], again["username"], again["vcs"]) == ("importing", "eve", "git")
-    assert store.look(imports.password_of, again) == "hush"
-    again = store.do(imports.restart, row, octo["id"], {"password": "x"})
-    assert store.look(imports.password_of, again) == "x"
-    assert store.look(import_rounds.next_due) is not None
+    assert store.read_sync(imports.password_of, again) == "hush"
+    again = store.write_sync(imports.restart, row, octo["id"], {"password": "x"})
+    assert store.read_sync(imports.password_of, again) == "x"
+    assert store.read_sync(import_rounds.next_due) is not None
 
 
 def test_an_import_waits_for_a_choice(store: Store, octo: Row, start: Callable[..., Row]) -> None:
     start()
     row = taken(store)
     choices = [{"vcs": "git", "tfvc_project": "a", "human_name": "a (git)"}]
-    assert store.do(import_rounds.choose, row, choices)
-    row = store.look(imports.needed, row["repo_id"])
+    assert store.write_sync(import_rounds.choose, row, choices)
+    row = store.read_sync(imports.needed, row["repo_id"])
     assert (row["status"], row["project_choices"]) == ("detection_found_multiple", choices)
-    row = store.do(imports.restart, row, octo["id"], {"project": "a"})
+    row = store.write_sync(imports.restart, row, octo["id"], {"project": "a"})
     assert (row["status"], row["project"], row["project_choices"]) == ("detecting", "a", [])
 
 
@@ -167,22 +167,22 @@ def test_an_import_that_is_cancelled_meanwhile_is_not_claimed(
 
 def test_authors_of_an_import(store: Store, start: Callable[..., Row]) -> None:
     repo_id = start()["repo_id"]
-    store.do(import_contents.put_authors, repo_id, [ADA, BOB])
-    ada, bob = store.look(import_contents.authors, repo_id, limit=5)
+    store.write_sync(import_contents.put_authors, repo_id, [ADA, BOB])
+    ada, bob = store.read_sync(import_contents.authors, repo_id, limit=5)
     assert (ada["remote_name"], ada["remote_id"]) == ("Ada", "ada@tower.example")
-    assert store.look(import_contents.authors, repo_id, since=ada["id"], limit=5) == [bob]
-    assert store.look(import_contents.authors, repo_id, limit=1) == [ada]
-    assert store.look(import_contents.renamed, repo_id) == {}
-    store.do(import_contents.rename, bob, name="Robert", email="bob@tower.example")
+    assert store.read_sync(import_contents.authors, repo_id, since=ada["id"], limit=5) == [bob]
+    assert store.read_sync(import_contents.authors, repo_id, limit=1) == [ada]
+    assert store.read_sync(import_contents.renamed, repo_id) == {}
+    store.write_sync(import_contents.rename, bob, name="Robert", email="bob@tower.example")
     named = {BOB.digest: ("Robert", "bob@tower.example")}
-    assert store.look(import_contents.renamed, repo_id) == named
+    assert store.read_sync(import_contents.renamed, repo_id) == named
     # Bob is found again and keeps his new name. Ada is not, so she is removed.
-    store.do(import_contents.put_authors, repo_id, [BOB])
-    assert {*store.look(import_contents.digests, repo_id)} == {ADA.digest, BOB.digest}
-    store.do(import_contents.remove_authors, repo_id, [ADA.digest])
-    (only,) = store.look(import_contents.authors, repo_id, limit=5)
+    store.write_sync(import_contents.put_authors, repo_id, [BOB])
+    assert {*store.read_sync(import_contents.digests, repo_id)} == {ADA.digest, BOB.digest}
+    store.write_sync(import_contents.remove_authors, repo_id, [ADA.digest])
+    (only,) = store.read_sync(import_contents.authors, repo_id, limit=5)
     assert only == bob | {"name": "Robert"}
-    assert store.look(import_contents.author, repo_id + 1, only["id"]) is None
+    assert store.read_sync(import_contents.author, repo_id + 1, only["id"]) is None
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
@@ -190,16 +190,16 @@ def test_two_changes_of_an_author_keep_each_other(
     store: Store, other: Store, url: str, start: Callable[..., Row]
 ) -> None:
     repo_id = start()["repo_id"]
-    store.do(import_contents.put_authors, repo_id, [ADA])
-    (ada,) = store.look(import_contents.authors, repo_id, limit=1)
+    store.write_sync(import_contents.put_authors, repo_id, [ADA])
+    (ada,) = store.read_sync(import_contents.authors, repo_id, limit=1)
     first = (store, lambda db: import_contents.rename(db, ada, name="Eve"))
     _, after = overlap(
         url, first, (other, lambda db: import_contents.rename(db, ada, email="eve@x.example"))
     )
     assert after == ada | {"name": "Eve", "email": "eve@x.example"}
-    store.do(import_contents.remove_authors, repo_id, [ADA.digest])
+    store.write_sync(import_contents.remove_authors, repo_id, [ADA.digest])
     with pytest.raises(Missing):
-        store.do(lambda db: import_contents.rename(db, ada, name="Ada"))
+        store.write_sync(lambda db: import_contents.rename(db, ada, name="Ada"))
 
 
 def test_authors_renamed_during_an_import_are_mapped_again(
@@ -207,31 +207,31 @@ def test_authors_renamed_during_an_import_are_mapped_again(
 ) -> None:
     start()
     row = taken(store)
-    store.do(import_contents.put_authors, row["repo_id"], [ADA])
+    store.write_sync(import_contents.put_authors, row["repo_id"], [ADA])
 
     def call(db: Connection, name: str) -> None:
         imports.remap(db, row["repo_id"])
         (ada,) = import_contents.authors(db, row["repo_id"], limit=1)
         import_contents.rename(db, ada, name=name, email=ada["email"])
 
-    store.do(call, "Eve")
-    assert store.look(import_rounds.is_current, row), "the running import maps the new name"
-    assert store.do(import_rounds.complete, row, {}) is False
-    names = store.look(import_contents.renamed, row["repo_id"])
-    assert store.do(import_rounds.complete, row, names)
-    store.do(call, "Ada")
-    assert store.look(imports.needed, row["repo_id"])["status"] == "mapping"
-    assert store.look(import_rounds.next_due) is not None
+    store.write_sync(call, "Eve")
+    assert store.read_sync(import_rounds.is_current, row), "the running import maps the new name"
+    assert store.write_sync(import_rounds.complete, row, {}) is False
+    names = store.read_sync(import_contents.renamed, row["repo_id"])
+    assert store.write_sync(import_rounds.complete, row, names)
+    store.write_sync(call, "Ada")
+    assert store.read_sync(imports.needed, row["repo_id"])["status"] == "mapping"
+    assert store.read_sync(import_rounds.next_due) is not None
 
 
 def test_large_files_are_kept_with_the_import(store: Store, start: Callable[..., Row]) -> None:
     repo_id = start()["repo_id"]
     found = [LargeFile("refs/heads/main", f"{at}.bin", "a" * 40, at) for at in range(3)]
     for _ in range(2):
-        store.do(import_contents.put_large_files, repo_id, found, count=5, size=10**12)
-    row = store.look(imports.needed, repo_id)
+        store.write_sync(import_contents.put_large_files, repo_id, found, count=5, size=10**12)
+    row = store.read_sync(imports.needed, repo_id)
     assert (row["large_files_count"], row["large_files_size"]) == (5, 10**12)
-    listed = store.look(import_contents.large_files, repo_id)
+    listed = store.read_sync(import_contents.large_files, repo_id)
     assert listed == [one._asdict() for one in found]
 
 
@@ -239,16 +239,18 @@ def test_a_repository_without_an_import_has_nothing_to_change(
     store: Store, repos: list[Row]
 ) -> None:
     repo_id = repos[0]["id"]
-    assert store.look(imports.get, repo_id) is None
-    assert not store.do(imports.delete, repo_id)
+    assert store.read_sync(imports.get, repo_id) is None
+    assert not store.write_sync(imports.delete, repo_id)
     for ask in (imports.remap, imports.needed):
         with pytest.raises(Missing):
-            store.do(ask, repo_id)
+            store.write_sync(ask, repo_id)
     with pytest.raises(Missing):
-        store.do(imports.set_preferences, repo_id, "opt_in")
+        store.write_sync(imports.set_preferences, repo_id, "opt_in")
 
 
 def test_an_import_is_removed_with_its_repository(store: Store, start: Callable[..., Row]) -> None:
     row = start()
-    store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=row["repo_id"]))
-    assert store.look(import_rounds.next_due) is None
+    store.write_sync(
+        lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=row["repo_id"])
+    )
+    assert store.read_sync(import_rounds.next_due) is None

@@ -39,7 +39,7 @@ def project(db: Connection, world: World, body: str) -> None:
 
 
 def comment(world: World) -> Row:
-    (row,) = world.store.look(commit_comments.page, world.repo["id"], limit=9, offset=0)
+    (row,) = world.store.read_sync(commit_comments.page, world.repo["id"], limit=9, offset=0)
     return row
 
 
@@ -47,7 +47,7 @@ def comment(world: World) -> Row:
 def test_an_older_event_does_not_undo_an_edit(
     world: World, opened: Callable[[], Store], url: str, edited_first: bool
 ) -> None:
-    world.store.do(project, world, "theirs")
+    world.store.write_sync(project, world, "theirs")
     row = comment(world)
     world.clock.advance(60)
     edit = (world.store, lambda db: commit_comments.update(db, row, RenderedText("ours")))

@@ -42,13 +42,13 @@ def reflect(world: World, payload: dict[str, Any]) -> None:
 
 
 def every(world: World) -> list[Row]:
-    return world.store.look(commit_comments.page, world.repo["id"], limit=100, offset=0)
+    return world.store.read_sync(commit_comments.page, world.repo["id"], limit=100, offset=0)
 
 
 def test_a_commit_comment_is_kept(world: World) -> None:
     reflect(world, event())
     (row,) = every(world)
-    author = world.store.look(accounts.by_login, "codertocat")
+    author = world.store.read_sync(accounts.by_login, "codertocat")
     assert author is not None
     assert row["author_id"] == author["id"]
     assert (row["foreign_id"], row["commit_id"], row["path"]) == (33548674, SHA, "a.py")
@@ -61,11 +61,11 @@ def test_a_commit_comment_is_kept(world: World) -> None:
 def test_a_comment_is_found_by_either_id(world: World) -> None:
     reflect(world, event())
     (row,) = every(world)
-    assert world.store.look(commit_comments.get, world.repo["id"], row["id"]) == row
-    assert world.store.look(commit_comments.get, world.repo["id"], 33548674) == row
+    assert world.store.read_sync(commit_comments.get, world.repo["id"], row["id"]) == row
+    assert world.store.read_sync(commit_comments.get, world.repo["id"], 33548674) == row
     elsewhere = world.another_repo()["id"]
     for number in (row["id"], 33548674):
-        assert world.store.look(commit_comments.get, elsewhere, number) is None
+        assert world.store.read_sync(commit_comments.get, elsewhere, number) is None
 
 
 def test_a_later_word_wins_and_an_earlier_one_does_not(world: World) -> None:
@@ -81,12 +81,12 @@ def test_a_later_word_wins_and_an_earlier_one_does_not(world: World) -> None:
 def test_an_earlier_event_changes_no_operation_back(world: World) -> None:
     reflect(world, event())
     (row,) = every(world)
-    world.store.do(commit_comments.update, row, RenderedText("ours"))
+    world.store.write_sync(commit_comments.update, row, RenderedText("ours"))
     world.clock.advance(60)
     (edited,) = every(world)
     reflect(world, event())
     assert every(world) == [edited]
-    world.store.do(commit_comments.delete, edited)
+    world.store.write_sync(commit_comments.delete, edited)
     reflect(world, event())
     assert every(world) == []
     world.clock.advance(60)
@@ -161,13 +161,14 @@ def test_own_and_reported_comments_are_kept_side_by_side(world: World) -> None:
         )
     reflect(world, event())
     assert [row["body"] for row in every(world)] == ["mine", "This is a *really* good change!"]
-    assert world.store.look(commit_comments.get, world.repo["id"], mine["id"]) == mine
+    assert world.store.read_sync(commit_comments.get, world.repo["id"], mine["id"]) == mine
 
 
 def test_comments_are_counted_to_a_bound(world: World) -> None:
     for number in range(5):
         reflect(world, event(id=number))
     counted = [
-        world.store.look(commit_comments.count, world.repo["id"], most=most) for most in (3, 5, 9)
+        world.store.read_sync(commit_comments.count, world.repo["id"], most=most)
+        for most in (3, 5, 9)
     ]
     assert counted == [3, 5, 5]

@@ -56,8 +56,8 @@ def test_the_number_of_statements_does_not_grow_with_the_hooks(store: Store, man
         assert not notices.make_mails(counter, LIMITS)  # type: ignore[arg-type]
         return counter.statements
 
-    assert store.do(make) <= 12
-    (mail,) = store.look(notices.list_mails, 9)
+    assert store.write_sync(make) <= 12
+    (mail,) = store.read_sync(notices.list_mails, 9)
     assert mail["alerts"] == many
 
 
@@ -67,5 +67,5 @@ def test_a_transaction_ends_after_a_limited_number_of_hooks(
     monkeypatch.setattr(notices, "MOST_HOOKS", 5)
     note(store, 3, 4)
     for left, mails in ((True, 2), (False, 3), (False, 3)):
-        assert store.do(notices.make_mails, LIMITS) is left
-        assert len(store.look(notices.list_mails, 9)) == mails
+        assert store.write_sync(notices.make_mails, LIMITS) is left
+        assert len(store.read_sync(notices.list_mails, 9)) == mails

@@ -102,7 +102,7 @@ def test_receivers_need_a_verified_primary_address(store: Store) -> None:
 
 
 def test_a_deleted_hook_has_no_receivers(store: Store) -> None:
-    assert store.look(receivers.of_hook, 77) == []
+    assert store.read_sync(receivers.of_hook, 77) == []
 
     with transaction(store) as db:
         repo = repositories.create(db, person(db, "ada")["id"], "mill")

@@ -38,14 +38,14 @@ def test_late_deliveries_of_repositories(world: World) -> None:
     world.arrive("g-2")
     world.arrive("g-3", repo_id=other["id"], scope=other["id"])
     lease = world.lease()
-    found = world.store.look(backlog.of_owners, [mine["repo_id"]])
+    found = world.store.read_sync(backlog.of_owners, [mine["repo_id"]])
     assert (found.due, found.late, found.later, found.oldest_due_at) == (2, 1, 0, began)
-    assert world.store.look(stats.collect).late == 1
+    assert world.store.read_sync(stats.collect).late == 1
     (claimed,) = world.claim(lease, mine["id"], limit=1)
-    world.store.do(attempt_outcomes.record, [world.failure(lease, claimed)])
-    found = world.store.look(backlog.of_owners, [mine["repo_id"]])
+    world.store.write_sync(attempt_outcomes.record, [world.failure(lease, claimed)])
+    found = world.store.read_sync(backlog.of_owners, [mine["repo_id"]])
     assert (found.due, found.late, found.later) == (1, 0, 1)
-    none = world.store.look(backlog.of_owners, [])
+    none = world.store.read_sync(backlog.of_owners, [])
     assert (none.due, none.late, none.later, none.oldest_due_at) == (0, 0, 0, None)
 
 
@@ -54,12 +54,12 @@ def test_deliveries_that_no_worker_sends_are_in_no_backlog(world: World) -> None
     stopped = world.hook("push", options={"ordering": "hook"})
     paused, usual = world.hook("push"), world.hook("push")
     world.arrive("g-1")
-    world.store.do(hooks.disable, stopped["id"], "gone")
-    world.store.do(hook_pauses.pause, paused)
+    world.store.write_sync(hooks.disable, stopped["id"], "gone")
+    world.store.write_sync(hook_pauses.pause, paused)
     assert len(world.rows()) == 4
     world.clock.advance(LATE // SECOND)
-    found = world.store.look(backlog.of_owners, [usual["repo_id"]])
-    every = world.store.look(stats.collect)
+    found = world.store.read_sync(backlog.of_owners, [usual["repo_id"]])
+    every = world.store.read_sync(stats.collect)
     assert (found.due, found.late, found.later) == (every.due, every.late, every.later) == (1, 1, 0)
 
 
@@ -69,14 +69,16 @@ def test_deliveries_that_failed_for_good_are_counted(world: World) -> None:
         world.arrive(f"g-{number}")
     lease = world.lease()
     first, second, third = world.claim(lease, hook["id"])
-    world.store.do(attempt_outcomes.record, [world.failure(lease, first, state=DEAD)])
-    world.store.do(attempt_outcomes.record, [world.failure(lease, second)])
+    world.store.write_sync(attempt_outcomes.record, [world.failure(lease, first, state=DEAD)])
+    world.store.write_sync(attempt_outcomes.record, [world.failure(lease, second)])
     gone = [third.id]
-    assert world.store.do(deliveries.mark_dead, lease, gone, "the hook is gone") == 1
-    assert world.store.do(deliveries.mark_dead, lease, gone, "the hook is gone") == 0
+    assert world.store.write_sync(deliveries.mark_dead, lease, gone, "the hook is gone") == 1
+    assert world.store.write_sync(deliveries.mark_dead, lease, gone, "the hook is gone") == 0
     minute = world.now // minute_counters.MINUTE
     for repo_ids in (None, [hook["repo_id"]]):
-        found = world.store.look(minute_counters.between, minute, minute + 1, 1, repo_ids)[minute]
+        found = world.store.read_sync(minute_counters.between, minute, minute + 1, 1, repo_ids)[
+            minute
+        ]
         assert (found.failed, found.dead) == (2, 2)
 
 
@@ -91,13 +93,13 @@ def test_unhealthy_hooks_are_counted_beyond_the_limit(world: World) -> None:
         db.execute("UPDATE hook SET resting_until = :at WHERE id = :id", at=until, id=resting)
         db.execute("UPDATE hook SET active = 0 WHERE id = :id", id=off)
         hooks.disable(db, disabled, "gone")
-    rows = world.store.look(hook_health.unhealthy, None, 2)
+    rows = world.store.read_sync(hook_health.unhealthy, None, 2)
     assert [row["id"] for row in rows] == [disabled, resting]
     assert {(row["total"], row["failing_first"]) for row in rows} == {(4, 2)}
-    rest = world.store.look(hook_health.unhealthy, [world.repo["id"]], 9, 2)
+    rest = world.store.read_sync(hook_health.unhealthy, [world.repo["id"]], 9, 2)
     assert [row["id"] for row in rest] == [early, late]
-    assert world.store.look(hook_health.unhealthy, [], 9) == []
-    named = world.store.look(hook_health.unhealthy, None, 9, 0, [late, off])
+    assert world.store.read_sync(hook_health.unhealthy, [], 9) == []
+    named = world.store.read_sync(hook_health.unhealthy, None, 9, 0, [late, off])
     assert [row["id"] for row in named] == [late]
 
 
@@ -109,34 +111,34 @@ def test_names_are_found_by_a_part(world: World) -> None:
         ("O_THER", [other["id"]]), ("o.ther", []), ("50!", []), ("%", []), ("", None),
         (f"{login}/o_", [other["id"]]),
     ):  # fmt: skip
-        ids = world.store.look(name_search.repositories, part, None)
+        ids = world.store.read_sync(name_search.repositories, part, None)
         assert found is None or ids == found, part
-    assert world.store.look(name_search.repositories, "o_ther", [world.repo["id"]]) == []
+    assert world.store.read_sync(name_search.repositories, "o_ther", [world.repo["id"]]) == []
     for part, is_found in (
         ("receiver.example", True), ("/a_B", True), ("axb", False), ("token", False), ("=x", False),
         ("u:p", False),
     ):  # fmt: skip
-        ids = world.store.look(name_search.hooks, part, [other["id"]])
+        ids = world.store.read_sync(name_search.hooks, part, [other["id"]])
         assert ids == ([hook["id"]] if is_found else []), part
-    assert world.store.look(name_search.hooks, "receiver", [world.repo["id"]]) == []
+    assert world.store.read_sync(name_search.hooks, "receiver", [world.repo["id"]]) == []
 
 
 def test_the_attempts_of_a_repository_are_those_to_any_hook(world: World) -> None:
     other = world.another_repo()
     own = world.hook("push")
-    of_all = world.store.do(hooks.create, hook_targets.SYSTEM, url=URL, events=["push"])
+    of_all = world.store.write_sync(hooks.create, hook_targets.SYSTEM, url=URL, events=["push"])
     world.arrive("g-1")
     world.arrive("g-2", repo_id=other["id"])
     lease = world.lease()
     claimed = world.claim(lease, own["id"], of_all["id"])
     repos = {1: world.repo["id"], 2: other["id"]}
-    world.store.do(
+    world.store.write_sync(
         attempt_outcomes.record,
         [world.failure(lease, one, repo_id=repos[one.event_id]) for one in claimed],
     )
 
     def found(**wanted: Any) -> list[tuple[int, int]]:
-        page = world.store.look(attempt_feed.page, AttemptFilter(**wanted), limit=9)
+        page = world.store.read_sync(attempt_feed.page, AttemptFilter(**wanted), limit=9)
         return sorted((row["hook_id"], row["repo_id"]) for row in page.rows)
 
     mine = world.repo["id"]
@@ -149,17 +151,17 @@ def test_the_attempts_of_a_repository_are_those_to_any_hook(world: World) -> Non
 def test_new_attempts_of_repositories_are_those_to_their_own_hooks(world: World) -> None:
     own = world.hook("push")
     follower = "INSERT INTO subscription (repo_id, event, hook_id) VALUES (:repo_id, 'push', -1)"
-    world.store.do(lambda db: db.execute(follower, repo_id=world.repo["id"]))
-    world.store.do(hooks.create, hook_targets.SYSTEM, url=URL, events=["push"])
+    world.store.write_sync(lambda db: db.execute(follower, repo_id=world.repo["id"]))
+    world.store.write_sync(hooks.create, hook_targets.SYSTEM, url=URL, events=["push"])
     world.arrive("g-1")
     lease = world.lease()
     claimed = world.claim(lease, -1, *(row["hook_id"] for row in world.rows()))
-    world.store.do(attempt_outcomes.record, [world.outcome(lease, one) for one in claimed])
+    world.store.write_sync(attempt_outcomes.record, [world.outcome(lease, one) for one in claimed])
     wanted = AttemptFilter(repo_ids=[world.repo["id"]])
-    (fresh,) = world.store.look(attempt_feed.since, wanted, 0, 9)
-    (named,) = world.store.look(attempt_feed.list_by_guid, wanted, "g-1", 9)
+    (fresh,) = world.store.read_sync(attempt_feed.since, wanted, 0, 9)
+    (named,) = world.store.read_sync(attempt_feed.list_by_guid, wanted, "g-1", 9)
     assert (fresh["hook_id"], named["hook_id"]) == (own["id"], own["id"])
-    assert len(world.store.look(attempt_feed.since, AttemptFilter(), 0, 9)) == 3
+    assert len(world.store.read_sync(attempt_feed.since, AttemptFilter(), 0, 9)) == 3
 
 
 @pytest.mark.parametrize(
@@ -173,17 +175,17 @@ def test_event_filters(text: str, name: str | None, part: str | None) -> None:
 
 def test_rows_are_found_by_their_time(world: World) -> None:
     time = "e.started_at + e.duration"
-    assert world.store.look(first_id_since, "attempt", time, 0) == 1
+    assert world.store.read_sync(first_id_since, "attempt", time, 0) == 1
     hook, lease = world.hook("push"), world.lease()
     began = world.now
     for number in range(9):
         world.arrive(f"g-{number}")
         (claimed,) = world.claim(lease, hook["id"])
-        world.store.do(attempt_outcomes.record, [world.outcome(lease, claimed, duration=0)])
+        world.store.write_sync(attempt_outcomes.record, [world.outcome(lease, claimed, duration=0)])
         world.clock.advance(10)
     for number in range(10):
         at = began + number * 10 * SECOND
-        assert world.store.look(first_id_since, "attempt", time, at) == number + 1
+        assert world.store.read_sync(first_id_since, "attempt", time, at) == number + 1
 
 
 @pytest.mark.parametrize("fetched", [False, True], ids=["pushed", "fetched"])
@@ -204,19 +206,19 @@ def test_attempts_of_a_period_are_found_by_their_start(world: World, fetched: bo
         started_at = world.now - took
         given = {"duration": 100, "recorded_at": world.now} if fetched else {"duration": took}
         outcome = world.outcome(lease, claimed, started_at=started_at, **given)
-        world.store.do(attempt_outcomes.record, [outcome])
+        world.store.write_sync(attempt_outcomes.record, [outcome])
         recorded.append((number + 1, started_at))
         world.clock.advance(10)
     first = recorded[0][1]
     for minute in range(-1, 63):
         times = TimeRange(first + minute * MINUTE, first + (minute + 1) * MINUTE)
-        ids = world.store.look(attempt_feed.id_range, times)
+        ids = world.store.read_sync(attempt_feed.id_range, times)
         for shown in (AttemptFilter(None, hook["id"]), AttemptFilter()):
             narrowed = replace(shown, first=ids[0], before=ids[1], times=times)
-            page = world.store.look(attempt_feed.page, narrowed, limit=50)
+            page = world.store.read_sync(attempt_feed.page, narrowed, limit=50)
             expected = [number for number, at in recorded if times.since <= at < times.until]
             assert sorted(row["id"] for row in page.rows) == expected
-            assert world.store.look(attempt_list.count, narrowed).many == len(expected)
+            assert world.store.read_sync(attempt_list.count, narrowed).many == len(expected)
 
 
 # With this many rows, both engines prefer an index.
@@ -259,7 +261,7 @@ def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPa
         )
         db.insert_many("attempt", columns, made)
         db.execute("ANALYZE")
-    steps = world.store.do(plans, url.startswith("postgres"))
+    steps = world.store.write_sync(plans, url.startswith("postgres"))
     assert len(steps) > len(FILTERS)
     for step in steps:
         # Rows of these tables are read by an index, or by a range of ids. The table `event` is an
@@ -279,7 +281,7 @@ def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_the_hooks_of_others_are_not_read(world: World, find: Callable[[Connection], Any]) -> None:
-    steps = world.store.do(explained, False, find)
+    steps = world.store.write_sync(explained, False, find)
     assert [step for step in steps if re.search(r"(SCAN|SEARCH) h\b", step)] == [
         "SEARCH h USING INTEGER PRIMARY KEY (rowid=?)"
     ]
@@ -287,7 +289,7 @@ def test_the_hooks_of_others_are_not_read(world: World, find: Callable[[Connecti
 
 @embedded("the planner of PostgreSQL knows how many hooks there are")
 def test_the_checks_of_hooks_read_no_healthy_hook(world: World) -> None:
-    steps = world.store.do(explained, False, hook_checks.to_open)
+    steps = world.store.write_sync(explained, False, hook_checks.to_open)
     read = [step for step in steps if re.search(r"(SCAN|SEARCH) [hyz]\b", step)]
     assert len(read) >= len(HOOK_RULES)
     assert [step for step in read if not re.search("INDEX hook_|rowid=", step)] == []

@@ -13,7 +13,7 @@ from store.ordering.delivery_states import DEAD, WAITING
 
 def counted(world: World, *hook_ids: int, step: int = 5, hours: int = 1) -> dict[int, HookCounts]:
     until = world.now // MINUTE // 60 * 60 + 60
-    return world.store.look(hook_tallies.between, hook_ids, until - 60 * hours, until, step)
+    return world.store.read_sync(hook_tallies.between, hook_ids, until - 60 * hours, until, step)
 
 
 def send(world: World, hook: Any, *given: dict[str, Any]) -> None:
@@ -26,7 +26,7 @@ def send(world: World, hook: Any, *given: dict[str, Any]) -> None:
     ]
     counts: hook_tallies.Counts = {}
     attempt_outcomes.tally(counts, outcomes)
-    world.store.do(hook_tallies.write, counts)
+    world.store.write_sync(hook_tallies.write, counts)
 
 
 def test_codes_and_durations_of_a_hook(world: World) -> None:
@@ -56,14 +56,14 @@ def test_old_slots_become_hours_and_nothing_is_lost(world: World) -> None:
         world.clock.advance(seconds=20 * 60)
     before = counted(world, hook["id"], step=60, hours=4)
     cutoff = world.now // HOUR * HOUR + 30 * MINUTE
-    while world.store.do(hook_tallies.merge, cutoff, 3) == 3:
+    while world.store.write_sync(hook_tallies.merge, cutoff, 3) == 3:
         pass
     assert counted(world, hook["id"], step=60, hours=4) == before
-    rows = world.store.look(
+    rows = world.store.read_sync(
         lambda db: db.tuples("SELECT DISTINCT minute FROM hook_tally ORDER BY minute")
     )
     old = [minute for (minute,) in rows if minute * MINUTE < cutoff // HOUR * HOUR]
     assert old
     assert all(minute % 60 == 0 for minute in old)
-    assert world.store.do(hook_tallies.drop, world.now + HOUR, 100) == 2 * len(rows)
+    assert world.store.write_sync(hook_tallies.drop, world.now + HOUR, 100) == 2 * len(rows)
     assert counted(world, hook["id"], hours=9) == {}

@@ -23,7 +23,7 @@ def counted(
     world: World, repo_ids: list[int] | None = None, step: int = 1
 ) -> dict[int, PeriodCounts]:
     first = world.now // MINUTE - 10
-    found = world.store.look(minute_counters.between, first, first + 20, step, repo_ids)
+    found = world.store.read_sync(minute_counters.between, first, first + 20, step, repo_ids)
     return {minute - first: tally for minute, tally in found.items()}
 
 
@@ -41,7 +41,7 @@ def test_events_and_attempts(world: World) -> None:
         world.arrive(f"g-{number}")
     world.arrive("g-1")
     first, second, third = world.claim(lease, hook["id"])
-    world.store.do(
+    world.store.write_sync(
         attempt_outcomes.record,
         [
             world.outcome(lease, first, accepted_at=world.now, duration=4000),
@@ -71,19 +71,19 @@ def test_other_hooks_count_for_the_installation_alone(world: World) -> None:
     """The repository's administrators see neither such a hook nor its deliveries."""
     own, lease = world.hook("push"), world.lease()
     ordered = {"ordering": {"path": "/ref"}}
-    around = world.store.do(hooks.create, SYSTEM, url=URL, events=["push"], options=ordered)
+    around = world.store.write_sync(hooks.create, SYSTEM, url=URL, events=["push"], options=ordered)
     follower = "INSERT INTO subscription (repo_id, event, hook_id) VALUES (:repo_id, 'push', -1)"
-    world.store.do(lambda db: db.execute(follower, repo_id=world.repo["id"]))
+    world.store.write_sync(lambda db: db.execute(follower, repo_id=world.repo["id"]))
     for number in range(4):
         world.arrive(f"g-{number}")
     mine, theirs = (world.claim(lease, one) for one in (own["id"], -1))
     (first,) = world.claim(lease, around["id"])
     failed = world.failure(lease, first, state=DEAD)
     outcomes = [*(world.outcome(lease, one) for one in (*mine[:3], *theirs[:3])), failed]
-    world.store.do(attempt_outcomes.record, outcomes)
+    world.store.write_sync(attempt_outcomes.record, outcomes)
     for left in (mine[3], theirs[3]):
-        world.store.do(deliveries.mark_dead, lease, [left.id], "gone")
-    world.store.do(operations.discard, around["id"], "main")
+        world.store.write_sync(deliveries.mark_dead, lease, [left.id], "gone")
+    world.store.write_sync(operations.discard, around["id"], "main")
     found = (counted(world), counted(world, [world.repo["id"]]))
     assert [total(one) for one in found] == [(4, 6, 1), (4, 3, 0)]
     assert [one[10].dead for one in found] == [6, 1]
@@ -97,20 +97,20 @@ def test_a_late_failure_of_a_delivered_delivery_is_no_death(world: World) -> Non
     slow = world.lease(SECOND)
     first, second = world.claim(slow, hook["id"])
     world.clock.advance(2)
-    world.store.do(leases.release_expired)
+    world.store.write_sync(leases.release_expired)
     lease = world.lease()
     (quick,) = world.claim(lease, hook["id"], limit=1)
-    world.store.do(attempt_outcomes.record, [world.outcome(lease, quick)])
+    world.store.write_sync(attempt_outcomes.record, [world.outcome(lease, quick)])
     late = [world.failure(slow, one, state=DEAD) for one in (first, second)]
-    world.store.do(attempt_outcomes.record, late)
+    world.store.write_sync(attempt_outcomes.record, late)
     assert [outcome.died for outcome in late] == [False, False]
     last = world.failure(lease, *world.claim(lease, hook["id"]), state=DEAD)
-    world.store.do(attempt_outcomes.record, [last])
+    world.store.write_sync(attempt_outcomes.record, [last])
     assert last.died
     (counts,) = counted(world).values()
     assert (counts.delivered, counts.failed, counts.dead) == (1, 3, 1)
     world.clock.advance(1)
-    (row,) = world.store.look(exhausted.list_older, 0, 9)
+    (row,) = world.store.read_sync(exhausted.list_older, 0, 9)
     assert (row["many"], row["first_id"]) == (1, last.delivery_id)
 
 
@@ -129,7 +129,7 @@ def test_latency_ends_when_a_fetched_delivery_is_answered(world: World) -> None:
     world.arrive()
     (claimed,) = world.claim(lease, hook["id"])
     times = {"accepted_at": world.now, "duration": 5000, "recorded_at": world.now + 30 * SECOND}
-    world.store.do(attempt_outcomes.record, [world.outcome(lease, claimed, **times)])
+    world.store.write_sync(attempt_outcomes.record, [world.outcome(lease, claimed, **times)])
     (one,) = counted(world).values()
     latency = one.quantile(0.5)
     assert latency is not None
@@ -140,7 +140,7 @@ def test_a_second_attempt_is_not_counted_as_latency(world: World) -> None:
     hook, lease = world.hook("push"), world.lease()
     world.arrive("a")
     (one,) = world.claim(lease, hook["id"])
-    world.store.do(
+    world.store.write_sync(
         attempt_outcomes.record, [world.outcome(lease, one, number=2, accepted_at=world.now)]
     )
     (found,) = counted(world).values()
@@ -155,7 +155,7 @@ def test_many_events_take_as_many_statements_as_one(
     costs = []
     for some in (arrivals[:1], arrivals[1:]):
         asked.clear()
-        world.store.do(events.accept, some)
+        world.store.write_sync(events.accept, some)
         costs.append(len([one for one in asked if "tally" in one]))
     # One statement is for the repository's row, and one for the row of all repositories.
     assert costs == [2, 2]
@@ -173,7 +173,7 @@ def test_nothing_that_was_undone_is_counted(world: World) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        world.store.do(fail)
+        world.store.write_sync(fail)
     assert total(counted(world)) == (0, 0, 0)
 
 
@@ -201,7 +201,7 @@ def test_old_counters_are_dropped(world: World) -> None:
         world.clock.advance(seconds=60)
     limit = world.now - 2 * MINUTE
     # Each minute has a row for the repository, and one for all repositories.
-    assert world.store.do(minute_counters.drop, limit, 2) == 2
-    assert world.store.do(minute_counters.drop, limit, 100) == 4
-    assert world.store.do(minute_counters.drop, limit, 100) == 0
+    assert world.store.write_sync(minute_counters.drop, limit, 2) == 2
+    assert world.store.write_sync(minute_counters.drop, limit, 100) == 4
+    assert world.store.write_sync(minute_counters.drop, limit, 100) == 0
     assert total(counted(world)) == (2, 0, 0)

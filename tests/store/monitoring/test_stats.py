@@ -22,7 +22,7 @@ from store.projection import projection_cursor
 
 
 def look(world: World) -> DeliveryStats:
-    return world.store.look(stats.collect)
+    return world.store.read_sync(stats.collect)
 
 
 def test_the_stats_of_an_empty_store(world: World) -> None:
@@ -45,7 +45,7 @@ def test_waiting_and_held_deliveries_are_counted(world: World) -> None:
     assert (found.due, found.later, found.held) == (3, 0, 1)
     assert (found.oldest_due_at, found.age) == (began, 10 * SECOND)
     # The failed delivery waits for its next attempt, which is not due yet.
-    world.store.do(attempt_outcomes.record, [world.failure(lease, claimed[0])])
+    world.store.write_sync(attempt_outcomes.record, [world.failure(lease, claimed[0])])
     found = look(world)
     assert (found.due, found.later, found.held) == (3, 1, 0)
     assert found.oldest_due_at == began
@@ -66,7 +66,7 @@ def test_a_delivery_that_is_not_due_has_no_age(world: World) -> None:
     world.arrive("g-1")
     lease = world.lease()
     (claimed,) = world.claim(lease, hook["id"])
-    world.store.do(attempt_outcomes.record, [world.failure(lease, claimed)])
+    world.store.write_sync(attempt_outcomes.record, [world.failure(lease, claimed)])
     assert look(world).oldest_due_at is None
     world.clock.advance(61)
     assert look(world).age == SECOND
@@ -78,23 +78,27 @@ def test_ended_deliveries_are_not_counted(world: World) -> None:
     world.arrive("g-2")
     lease = world.lease()
     first, second = world.claim(lease, hook["id"])
-    world.store.do(attempt_outcomes.record, [world.outcome(lease, first)])
-    world.store.do(attempt_outcomes.record, [world.failure(lease, second, state=DEAD)])
+    world.store.write_sync(attempt_outcomes.record, [world.outcome(lease, first)])
+    world.store.write_sync(attempt_outcomes.record, [world.failure(lease, second, state=DEAD)])
     found = look(world)
     assert (found.due, found.later, found.held, found.oldest_due_at) == (0, 0, 0, None)
 
 
 def test_hooks_in_trouble(world: World) -> None:
     first, second = world.hook("push"), world.hook("push")
-    world.store.do(hooks.disable, first["id"], "gone")
+    world.store.write_sync(hooks.disable, first["id"], "gone")
     world.arrive("g-1")
     lease = world.lease()
     (claimed,) = world.claim(lease, second["id"])
-    world.store.do(attempt_outcomes.record, [world.failure(lease, claimed)])
+    world.store.write_sync(attempt_outcomes.record, [world.failure(lease, claimed)])
     found = look(world)
     assert (found.disabled, found.failing) == (1, 1)
-    world.store.do(hook_removal.delete, world.store.look(hooks.get, world.repo["id"], first["id"]))
-    world.store.do(hook_removal.delete, world.store.look(hooks.get, world.repo["id"], second["id"]))
+    world.store.write_sync(
+        hook_removal.delete, world.store.read_sync(hooks.get, world.repo["id"], first["id"])
+    )
+    world.store.write_sync(
+        hook_removal.delete, world.store.read_sync(hooks.get, world.repo["id"], second["id"])
+    )
     found = look(world)
     assert (found.disabled, found.failing) == (0, 0)
 
@@ -122,7 +126,7 @@ class TestLag:
     def test_nothing_waits_for_a_worker_that_keeps_up(self, world: World) -> None:
         self.waiting(world)
         lease = world.lease()
-        world.store.do(leases.renew, lease, 10 * SECOND)
+        world.store.write_sync(leases.renew, lease, 10 * SECOND)
         found = look(world)
         assert (found.age, found.lag) == (100 * SECOND, 0)
         (worker,) = found.workers
@@ -131,7 +135,7 @@ class TestLag:
     def test_a_worker_reports_its_lag(self, world: World) -> None:
         self.waiting(world)
         lease = world.lease()
-        world.store.do(leases.renew, lease, 10 * SECOND, 42 * SECOND)
+        world.store.write_sync(leases.renew, lease, 10 * SECOND, 42 * SECOND)
         assert look(world).lag == 42 * SECOND
 
     def test_a_worker_that_says_nothing_is_behind(self, world: World) -> None:
@@ -144,7 +148,7 @@ class TestLag:
 
     def test_without_due_deliveries_there_is_no_lag(self, world: World) -> None:
         lease = world.lease()
-        world.store.do(leases.renew, lease, 100 * SECOND, 42 * SECOND)
+        world.store.write_sync(leases.renew, lease, 100 * SECOND, 42 * SECOND)
         world.clock.advance(50)
         assert look(world).lag == 0
 
@@ -157,9 +161,9 @@ class TestLag:
 def test_events_that_cannot_become_state_are_counted(world: World) -> None:
     lease = world.lease()
     assert look(world).events_left_out == 0
-    world.store.do(projection_cursor.claim, lease)
+    world.store.write_sync(projection_cursor.claim, lease)
     for event_id in (1, 2):
-        world.store.do(projection_cursor.skip, event_id - 1, event_id)
+        world.store.write_sync(projection_cursor.skip, event_id - 1, event_id)
     assert look(world).events_left_out == 2
 
 
@@ -168,13 +172,13 @@ def test_the_lag_of_the_state_is_the_age_of_an_event(world: World) -> None:
     receipts = [world.arrive(f"g-{at}") for at in range(2)]
     world.clock.advance(60)
     assert look(world).state_lag == 60 * SECOND
-    world.store.do(projection_cursor.claim, world.lease())
-    world.store.do(projection_cursor.move, 0, receipts[1].event_id)
+    world.store.write_sync(projection_cursor.claim, world.lease())
+    world.store.write_sync(projection_cursor.move, 0, receipts[1].event_id)
     assert look(world).state_lag == 0
 
 
 def test_stats_of_jobs(world: World) -> None:
-    world.store.do(jobs.save_schedules, [JobSchedule("prune", "daily", world.now)])
+    world.store.write_sync(jobs.save_schedules, [JobSchedule("prune", "daily", world.now)])
     (job,) = look(world).jobs
     assert (job["name"], job["failures"]) == ("prune", 0)
 
@@ -182,21 +186,21 @@ def test_stats_of_jobs(world: World) -> None:
 def test_writing_is_tried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for shard in (1, 2, 1, 2):
         monkeypatch.setattr(stats, "own_shard", lambda shard=shard: shard)
-        world.store.do(stats.probe)
-    rows = world.store.look(lambda db: db.all("SELECT id, tried_at FROM probe ORDER BY id"))
+        world.store.write_sync(stats.probe)
+    rows = world.store.read_sync(lambda db: db.all("SELECT id, tried_at FROM probe ORDER BY id"))
     assert rows == [{"id": place, "tried_at": world.now} for place in (1, 2)]
 
 
 def test_migrations_of_a_newer_program_are_counted(store: Store) -> None:
-    assert store.look(stats.migrations_ahead) == 0
+    assert store.read_sync(stats.migrations_ahead) == 0
     newest = migrations.steps()[-1][0]
-    store.do(
+    store.write_sync(
         lambda db: db.execute(
             "INSERT INTO migration (number, name, applied_at) VALUES (:number, 'new', 0)",
             number=newest + 3,
         )
     )
-    assert store.look(stats.migrations_ahead) == 3
+    assert store.read_sync(stats.migrations_ahead) == 3
 
 
 def test_later_deliveries_of_one_hook_do_not_hide_due_ones_of_another(
@@ -206,9 +210,9 @@ def test_later_deliveries_of_one_hook_do_not_hide_due_ones_of_another(
     one, other = (world.hook("push")["id"] for _ in range(2))
     wait(world, one, 6, world.now + stats.LATE)
     wait(world, other, 3, world.now)
-    assert world.store.look(stats.count_waiting) == (3, 0, 4)
+    assert world.store.read_sync(stats.count_waiting) == (3, 0, 4)
     wait(world, other, 2, world.now - stats.LATE)
-    assert world.store.look(stats.count_waiting) == (4, 2, 4)
+    assert world.store.read_sync(stats.count_waiting) == (4, 2, 4)
 
 
 def test_deliveries_of_a_paused_hook_use_up_no_limit(
@@ -216,17 +220,17 @@ def test_deliveries_of_a_paused_hook_use_up_no_limit(
 ) -> None:
     monkeypatch.setattr(stats, "MOST", 4)
     paused, other = world.hook("push"), world.hook("push")
-    world.store.do(hook_pauses.pause, paused)
+    world.store.write_sync(hook_pauses.pause, paused)
     wait(world, paused["id"], 6, world.now)
     wait(world, other["id"], 1, world.now)
     wait(world, other["id"], 1, world.now + SECOND)
-    assert world.store.look(stats.count_waiting) == (1, 0, 1)
+    assert world.store.read_sync(stats.count_waiting) == (1, 0, 1)
 
 
 def wait(world: World, hook_id: int, many: int, due_at: int) -> None:
     """Add waiting deliveries of a hook."""
     rows = [(at, hook_id, world.repo["id"], 0, due_at) for at in range(many)]
-    world.store.do(
+    world.store.write_sync(
         lambda db: db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
     )
 
@@ -238,11 +242,11 @@ def test_ended_deliveries_do_not_slow_the_statistics(world: World, url: str) -> 
     world.claim(world.lease(), hook_ids[0])
     many = 3_000
     rows = [(at, hook_ids[at % 3], world.repo["id"], 1, at) for at in range(many)]
-    world.store.do(
+    world.store.write_sync(
         lambda db: db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
     )
-    world.store.do(lambda db: db.execute("ANALYZE"))
-    steps = world.store.do(plans, url.startswith("postgres"))
+    world.store.write_sync(lambda db: db.execute("ANALYZE"))
+    steps = world.store.write_sync(plans, url.startswith("postgres"))
     assert steps
     for step in steps:
         assert "Seq Scan" not in step, steps

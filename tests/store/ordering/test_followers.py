@@ -26,7 +26,7 @@ def hook_id(world: World) -> int:
 
 
 def first_of(world: World, hook_id: int, lease_id: int) -> ClaimedDelivery:
-    (first,), _ = world.store.do(deliveries.claim, [hook_id], lease_id, 10)
+    (first,), _ = world.store.write_sync(deliveries.claim, [hook_id], lease_id, 10)
     assert isinstance(first, ClaimedDelivery)
     return first
 
@@ -34,7 +34,7 @@ def first_of(world: World, hook_id: int, lease_id: int) -> ClaimedDelivery:
 def follow(world: World, first: ClaimedDelivery, lease_id: int, limit: int) -> list[Follower]:
     assert isinstance(first.turn, Turn)
     key = first.hook_id, first.turn.key
-    found: list[Follower] = world.store.do(
+    found: list[Follower] = world.store.write_sync(
         followers.claim, key, (first.id, first.turn), lease_id, limit
     )
     return found
@@ -66,16 +66,16 @@ def test_a_follower_gets_the_turn_after_its_first_ended(world: World, hook_id: i
     first = first_of(world, hook_id, lease_id)
     follow(world, first, lease_id, 2)
     ended = world.outcome(lease_id, first, state=DELIVERED, turn=first.turn)
-    world.store.do(record, [ended])
+    world.store.write_sync(record, [ended])
     assert states(world)[1:3] == [(WAITING, lease_id), (BEHIND, lease_id)]
     # The worker crashes before it records the others.
-    world.store.do(leases.release, lease_id)
+    world.store.write_sync(leases.release, lease_id)
     assert states(world)[1:3] == [(WAITING, None), (BEHIND, None)]
     assert first_of(world, hook_id, world.lease()).id == first.id + 1
 
 
 def test_a_changed_ordering_ends_the_batch(world: World, hook_id: int) -> None:
-    world.store.do(
+    world.store.write_sync(
         lambda db: hooks.update(db, hooks.by_id(db, hook_id), options={"ordering": "repository"})
     )
     world.arrive("g-later")

@@ -63,7 +63,7 @@ class Order(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        self.world.store.do(_empty)
+        self.world.store.write_sync(_empty)
         self.world.store.notifier = FakeNotifier()
         path: dict[str, object] = {"ordering": {"path": "/key"}}
         self.hooks = [
@@ -95,7 +95,7 @@ class Order(RuleBasedStateMachine):
             self.arrived += 1
             raw = json.dumps(BODIES[body]).encode()
             arrivals.append(self.world.arrival(f"g-{self.arrived}", body=raw))
-        self.world.store.do(events.accept_all, arrivals)
+        self.world.store.write_sync(events.accept_all, arrivals)
         for offer in notifier.offers:
             assert worker is not None
             for delivery_id, hook_id, version in offer.deliveries:
@@ -108,9 +108,9 @@ class Order(RuleBasedStateMachine):
     @rule(at=st.integers(0, 2), failed=st.booleans())
     def events_are_replayed(self, at: int, failed: bool) -> None:
         chosen = ReplaySelection(hook_id=self.hooks[at], failed=failed)
-        newest = self.world.store.look(_newest_event)
+        newest = self.world.store.read_sync(_newest_event)
         before = {row["id"] for row in self.world.rows()}
-        self.world.store.do(replay_deliveries.create, chosen, 0, newest, 100)
+        self.world.store.write_sync(replay_deliveries.create, chosen, 0, newest, 100)
         made = [row for row in self.world.rows() if row["id"] not in before]
         numbers = [row["sequence"] for row in sorted(made, key=lambda row: row["event_id"])]
         if None not in numbers:
@@ -124,17 +124,17 @@ class Order(RuleBasedStateMachine):
         if rows:
             row = rows[which % len(rows)]
             given = row["event_id"], row["hook_id"], row["repo_id"]
-            self.world.store.do(deliveries.redeliver, *given)
+            self.world.store.write_sync(deliveries.redeliver, *given)
 
     @rule(at=st.integers(0, 1), which=st.integers(0, 5), all_of_it=st.booleans())
     def a_key_is_skipped(self, at: int, which: int, all_of_it: bool) -> None:
         hook_id = self.hooks[at]
-        keys = self.world.store.look(operations.keys, hook_id, 100)
+        keys = self.world.store.read_sync(operations.keys, hook_id, 100)
         if keys:
             key = keys[which % len(keys)]["key"]
             act = operations.discard if all_of_it else operations.skip
             with suppress(Conflict, Missing):
-                self.world.store.do(act, hook_id, key)
+                self.world.store.write_sync(act, hook_id, key)
 
     @rule(at=st.integers(0, 2), ordering=st.sampled_from(ORDERINGS), blocks=st.booleans())
     def the_ordering_is_changed(self, at: int, ordering: object, blocks: bool) -> None:
@@ -151,7 +151,7 @@ class Order(RuleBasedStateMachine):
     @rule(at=st.integers(0, 2), paused=st.booleans())
     def a_hook_is_paused(self, at: int, paused: bool) -> None:
         act = hook_pauses.pause if paused else hook_pauses.resume
-        self.world.store.do(lambda db: act(db, _hook(db, self.hooks[at])))
+        self.world.store.write_sync(lambda db: act(db, _hook(db, self.hooks[at])))
 
     def _edit(self, at: int, **changes: object) -> None:
         with transaction(self.world.store) as db:
@@ -168,7 +168,7 @@ class Order(RuleBasedStateMachine):
     @rule(which=WORKERS)
     def renew(self, which: int) -> None:
         worker = self.workers[which]
-        if self.world.store.do(leases.renew, worker.lease, LEASE):
+        if self.world.store.write_sync(leases.renew, worker.lease, LEASE):
             worker.ends = self.world.now + LEASE
 
     @rule(which=WORKERS)
@@ -179,24 +179,24 @@ class Order(RuleBasedStateMachine):
 
     @rule(which=WORKERS)
     def stop(self, which: int) -> None:
-        self.world.store.do(leases.release, self.workers[which].lease)
+        self.world.store.write_sync(leases.release, self.workers[which].lease)
         self.crash(which)
 
     @rule()
     def end_expired(self) -> None:
-        self.world.store.do(leases.release_expired)
+        self.world.store.write_sync(leases.release_expired)
 
     @rule(which=WORKERS, limit=st.integers(1, 4), along=st.integers(0, 3), unsent=st.integers(0, 2))
     def claim(self, which: int, limit: int, along: int, unsent: int) -> None:
         worker = self.workers[which]
-        claimed, _ = self.world.store.do(deliveries.claim, self.hooks, worker.lease, limit)
+        claimed, _ = self.world.store.write_sync(deliveries.claim, self.hooks, worker.lease, limit)
         left = []
         for one in claimed:
             if self._begin(worker, one):
                 left += self._take_along(worker, one, along, unsent)
             else:
                 left.append(one.id)
-        self.world.store.do(deliveries.release, worker.lease, left)
+        self.world.store.write_sync(deliveries.release, worker.lease, left)
 
     def _take_along(
         self, worker: Worker, first: ClaimedDelivery, along: int, unsent: int
@@ -206,7 +206,9 @@ class Order(RuleBasedStateMachine):
         if not along or turn is None or turn.out_of_turn or turn.sequence is None:
             return []
         key = first.hook_id, turn.key
-        found = self.world.store.do(followers.claim, key, (first.id, turn), worker.lease, along)
+        found = self.world.store.write_sync(
+            followers.claim, key, (first.id, turn), worker.lease, along
+        )
         sent = found[: max(len(found) - unsent, 0)]
         for one in sent:
             claimed = ClaimedDelivery(
@@ -255,14 +257,16 @@ class Order(RuleBasedStateMachine):
             )
             for request, state in zip(done, states, strict=False)
         }
-        self.world.store.do(record, [*outcomes.values()])
+        self.world.store.write_sync(record, [*outcomes.values()])
 
     @rule(which=WORKERS)
     def bury(self, which: int) -> None:
         worker = self.workers[which]
         if worker.requests:
             request = worker.requests.pop()
-            self.world.store.do(deliveries.mark_dead, request.lease, [request.one.id], "gone")
+            self.world.store.write_sync(
+                deliveries.mark_dead, request.lease, [request.one.id], "gone"
+            )
 
     def _begin(self, worker: Worker, one: ClaimedDelivery, first: int | None = None) -> bool:
         """Begin a request and check its order. Return False if the worker's lease ends too soon.
@@ -313,7 +317,7 @@ class Order(RuleBasedStateMachine):
         for row in self.world.rows():
             if row["ordering_key"] is not None and row["state"] in OPEN:
                 keys[row["hook_id"], row["ordering_key"]].append(row)
-        stalled, barriers = self.world.store.look(_reasons)
+        stalled, barriers = self.world.store.read_sync(_reasons)
         for (hook_id, key), rows in keys.items():
             with_turn = [row for row in rows if row["state"] == WAITING]
             assert len(with_turn) <= 1, "two deliveries of a key can be claimed"
@@ -359,8 +363,8 @@ class Order(RuleBasedStateMachine):
             self.take(0)
             self.claim(0, 4, 3, 0)
             self.requests_end(0, 100, [DELIVERED], 0)
-            for hook_id, key in self.world.store.look(_reasons)[0]:
-                self.world.store.do(operations.skip, hook_id, key)
+            for hook_id, key in self.world.store.read_sync(_reasons)[0]:
+                self.world.store.write_sync(operations.skip, hook_id, key)
             if not any(row["state"] in OPEN for row in self.world.rows()):
                 break
         assert all(row["state"] in (DELIVERED, DEAD) for row in self.world.rows())

@@ -20,8 +20,8 @@ def hook_id(world: World) -> int:
         (at, hook_id, world.repo["id"], BEHIND, world.now, f"k{at}", at) for at in range(1, 3001)
     ]
     columns = "event_id, hook_id, repo_id, state, due_at, ordering_key, sequence"
-    world.store.do(lambda db: db.insert_many("delivery", columns, rows))
-    world.store.do(lambda db: db.execute("ANALYZE"))
+    world.store.write_sync(lambda db: db.insert_many("delivery", columns, rows))
+    world.store.write_sync(lambda db: db.execute("ANALYZE"))
     return hook_id
 
 
@@ -54,7 +54,7 @@ def test_deliveries_before_a_barrier_are_found_by_their_sequence(
         turns.lift_barriers(spy, {"hook_id": hook_id, "barriers": [2]})  # type: ignore[arg-type]
         return spy.plan
 
-    assert "delivery_in_sequence" in world.store.do(search)
+    assert "delivery_in_sequence" in world.store.write_sync(search)
 
 
 def test_the_first_delivery_of_a_key_is_found_by_its_key(

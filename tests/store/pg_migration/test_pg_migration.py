@@ -125,7 +125,7 @@ def move(moving: Moving) -> None:
 def test_every_value_of_every_table_arrives(
     store: Store, moving: Moving, arrived: Callable[[], Store]
 ) -> None:
-    names = store.do(fill_all)
+    names = store.write_sync(fill_all)
     before = contents(store, names)
     assert all(len(rows) == 7 for rows in before.values()), "a table is not filled"
     # Deliveries that a worker has leased are free once it has ended.
@@ -150,7 +150,7 @@ def test_every_table_is_moved_or_stays_for_a_reason(
 ) -> None:
     """A new table needs no code for the migration: the test above fills and compares it."""
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-    before = {name for (name,) in world.store.look(lambda db: db.tuples(sql))}
+    before = {name for (name,) in world.store.read_sync(lambda db: db.tuples(sql))}
     with moving() as mover:
         mover.catch_up()
         moved = {each.table for each in mover.compare()}
@@ -191,25 +191,25 @@ def test_the_audit_log_arrives_and_stays_guarded(
         audit_log.add(db, audit_log.AuditEntry(audit_log.Actor("ada", "token"), "x", "/x", "204"))
 
     for _ in range(4):
-        world.store.do(write)
+        world.store.write_sync(write)
     with moving() as mover:
         mover.catch_up()
         world.clock.advance(3 * DAY / SECOND)
-        world.store.do(write)
-        chain = world.store.look(audit_check.start_check)
-        last = world.store.look(audit_check.last_before, world.clock.now() - DAY)
-        assert world.store.look(audit_check.check, chain, 10, last)
-        world.store.do(audit_check.record_pruning, chain)
-        assert world.store.do(audit_check.drop, 0, 10) == 4
+        world.store.write_sync(write)
+        chain = world.store.read_sync(audit_check.start_check)
+        last = world.store.read_sync(audit_check.last_before, world.clock.now() - DAY)
+        assert world.store.read_sync(audit_check.check, chain, 10, last)
+        world.store.write_sync(audit_check.record_pruning, chain)
+        assert world.store.write_sync(audit_check.drop, 0, 10) == 4
         mover.catch_up()
         mover.switch()
     there = arrived()
     assert same(world.store, there)
     with pytest.raises(Unavailable, match="only added to"):
         execute(there, "DELETE FROM audit WHERE id = 5")
-    there.do(write)
-    chain = there.look(audit_check.start_check)
-    assert there.look(audit_check.check, chain, 10)
+    there.write_sync(write)
+    chain = there.read_sync(audit_check.start_check)
+    assert there.read_sync(audit_check.check, chain, 10)
     assert (chain.first, chain.count, chain.problems) == (5, 3, [])
 
 
@@ -218,11 +218,11 @@ def test_a_nul_in_text_is_replaced(
 ) -> None:
     execute(world.store, "UPDATE account SET name = 'a' || char(0) || 'b'")
     move(moving)
-    assert arrived().look(lambda db: db.value("SELECT name FROM account")) == "a\ufffdb"
+    assert arrived().read_sync(lambda db: db.value("SELECT name FROM account")) == "a\ufffdb"
 
 
 def test_a_value_too_long_for_the_target_is_refused(world: World, moving: Moving) -> None:
-    world.store.do(logins.failed, incompressible(1_000), 60)
+    world.store.write_sync(logins.failed, incompressible(1_000), 60)
     with pytest.raises(Conflict, match="PostgreSQL rejects a value of the database"):
         move(moving)
 
@@ -296,15 +296,15 @@ def test_consumers_keep_their_leases(
         world.arrive(f"g-{number}")
     held, free = (row["id"] for row in world.rows())
     given = "ci", [NewLease(held, "")], world.now + HOUR
-    (lease_id,) = world.store.do(pull_leases.acquire, hook["id"], *given)
+    (lease_id,) = world.store.write_sync(pull_leases.acquire, hook["id"], *given)
     with moving() as mover:
         mover.alone()
         mover.source.refuse_writes("closed for a while")
         mover.source.allow_writes()
 
     def is_held(store: Store) -> bool:
-        (row,) = store.look(pull_leases.leased, [lease_id])
-        due = store.look(pull_leases.due, hook["id"], 10)
+        (row,) = store.read_sync(pull_leases.leased, [lease_id])
+        due = store.read_sync(pull_leases.due, hook["id"], 10)
         return row["delivery_id"] == held and [row["id"] for row in due] == [free]
 
     assert is_held(world.store)
@@ -389,8 +389,8 @@ def test_appended_rows_are_not_noted_as_changes(world: World, moving: Moving) ->
         world.arrive("after")
         lease = world.lease()
         claimed = world.claim(lease, hook["id"])
-        world.store.do(record, [world.outcome(lease, one) for one in claimed])
-        noted = world.store.look(lambda db: db.tuples("SELECT name, first FROM moving_change"))
+        world.store.write_sync(record, [world.outcome(lease, one) for one in claimed])
+        noted = world.store.read_sync(lambda db: db.tuples("SELECT name, first FROM moving_change"))
         # The outcomes also changed the minute's counters: the repository's row and the row of all.
         assert list(noted) == [("delivery", claimed[0].id), ("tally", world.now // MINUTE)]
         assert (
@@ -686,9 +686,9 @@ def test_the_switch_loses_nothing_under_load(
     assert "closed by `tocsin migrate`" in str(load.refused[0])
     other = arrived()
     assert same(world.store, other)
-    found = dict(other.look(lambda db: db.tuples("SELECT guid, id FROM event")))
+    found = dict(other.read_sync(lambda db: db.tuples("SELECT guid, id FROM event")))
     assert {receipt.guid: receipt.event_id for receipt in load.receipts} == found
-    deliveries = other.look(lambda db: db.value("SELECT count(*) FROM delivery"))
+    deliveries = other.read_sync(lambda db: db.value("SELECT count(*) FROM delivery"))
     assert deliveries == sum(receipt.deliveries for receipt in load.receipts)
 
 
@@ -703,7 +703,7 @@ def test_the_old_database_names_the_new_one(
     for change in ("DELETE FROM repository", "UPDATE account SET name = 'x'"):
         with pytest.raises(Unavailable, match=name):
             execute(world.store, change)
-    assert world.store.look(lambda db: db.value("SELECT count(*) FROM repository")) == 1
+    assert world.store.read_sync(lambda db: db.value("SELECT count(*) FROM repository")) == 1
     with pytest.raises(Unavailable, match=name):
         world.arrive("late")
     with pytest.raises(Unusable, match=name), moving():
@@ -743,12 +743,12 @@ def test_a_move_can_be_given_up(world: World, folder: Path, target: str, moving:
     def shape(db: Connection) -> list[tuple[Any, ...]]:
         return list(db.tuples("SELECT type, name, sql FROM sqlite_master ORDER BY name"))
 
-    before = world.store.look(shape)
+    before = world.store.read_sync(shape)
     with moving() as mover:
-        assert world.store.look(shape) != before
+        assert world.store.read_sync(shape) != before
         mover.catch_up()
         mover.abandon()
-    assert world.store.look(shape) == before
+    assert world.store.read_sync(shape) == before
     with pytest.raises(Unusable, match="another database"), moving():
         pass
 
@@ -814,10 +814,10 @@ def test_a_target_that_holds_something_is_refused(
     other = open_store(target, data_dir=tmp_path / "other")
     make_world(other, world.clock)
     other.shut()
-    before = world.store.look(lambda db: db.tuples("SELECT name FROM sqlite_master"))
+    before = world.store.read_sync(lambda db: db.tuples("SELECT name FROM sqlite_master"))
     with mover_to(target, folder) as moving, pytest.raises(Unusable, match="account"):
         moving.begin()
-    assert world.store.look(lambda db: db.tuples("SELECT name FROM sqlite_master")) == before
+    assert world.store.read_sync(lambda db: db.tuples("SELECT name FROM sqlite_master")) == before
 
 
 def test_a_target_of_something_else_is_refused(world: World, folder: Path) -> None:

@@ -142,7 +142,7 @@ class Played:
             "received_at": report.received_at,
         }
         payload = {"action": report.action, **report.payload}
-        self.world.store.do(projection_table.project, event, payload)
+        self.world.store.write_sync(projection_table.project, event, payload)
         if self.latest is None or report.received_at > self.latest.received_at:
             self.latest = report
 
@@ -224,8 +224,8 @@ class Played:
     def check(self) -> None:
         assert self.latest is not None
         given = self.latest.payload["issue"]
-        row = required(self.world.store.look(issues.get, self.world.repo["id"], 1))
-        held = self.world.store.look(labels.of_issues, [row["id"]]).get(row["id"], [])
+        row = required(self.world.store.read_sync(issues.get, self.world.repo["id"], 1))
+        held = self.world.store.read_sync(labels.of_issues, [row["id"]]).get(row["id"], [])
         theirs = {one["name"] for one in given["labels"]}
         wanted = {name for name in NAMES if self.expected("label", name, name in theirs)}
         assert {one["name"] for one in held} == wanted
@@ -234,8 +234,8 @@ class Played:
 
     def check_listed(self) -> None:
         """Check which of the platform's comments are listed after all events."""
-        row = required(self.world.store.look(issues.get, self.world.repo["id"], 1))
-        found = self.world.store.look(issue_comments.page, row["id"], limit=1_000, offset=0)
+        row = required(self.world.store.read_sync(issues.get, self.world.repo["id"], 1))
+        found = self.world.store.read_sync(issue_comments.page, row["id"], limit=1_000, offset=0)
         theirs = {one["number"] for one in found if not one["made_here"]}
         assert theirs == {
             number
@@ -244,8 +244,8 @@ class Played:
         }
 
     def check_comments(self) -> None:
-        row = required(self.world.store.look(issues.get, self.world.repo["id"], 1))
-        listed = self.world.store.look(issue_comments.count, row["id"], most=1_000)
+        row = required(self.world.store.read_sync(issues.get, self.world.repo["id"], 1))
+        listed = self.world.store.read_sync(issue_comments.count, row["id"], most=1_000)
         assert row["comments"] == listed, (row["comments_seen"], row["comments_unseen"])
 
 
@@ -265,7 +265,7 @@ def test_operations_and_events_lose_nothing(
 ) -> None:
     for seed in range(often(20, 400)):
         repo = world.another_repo(f"repo-{seed}")
-        full = required(world.store.look(repositories.get, repo["id"]))
+        full = required(world.store.read_sync(repositories.get, repo["id"]))
         at = World(world.store, world.clock, world.user, full)
         play(Played(at, Random(seed), shuffled, counts_late))
 

@@ -54,7 +54,9 @@ def review(**changed: Any) -> dict[str, Any]:
 
 
 def said(platform: Platform, kind: str, number: int) -> Row | None:
-    return platform.world.store.look(issue_comments.find, platform.world.repo["id"], kind, number)
+    return platform.world.store.read_sync(
+        issue_comments.find, platform.world.repo["id"], kind, number
+    )
 
 
 def test_a_comment_is_projected(platform: Platform) -> None:
@@ -63,7 +65,7 @@ def test_a_comment_is_projected(platform: Platform) -> None:
     assert (row["body"], row["author_association"]) == ("You are totally right!", "MEMBER")
     assert platform.timeline() == ["commented"]
     assert platform.events() == []
-    (event,) = platform.world.store.look(
+    (event,) = platform.world.store.read_sync(
         issue_events.timeline, platform.issue()["id"], limit=9, offset=0
     )
     assert (event["subject_id"], event["actor_id"]) == (row["id"], row["author_id"])
@@ -87,7 +89,7 @@ def test_a_comment_that_changes_and_goes(platform: Platform) -> None:
 def test_a_comment_made_here_leaves_its_id_to_the_platforms_comment(platform: Platform) -> None:
     platform.report("issues", "opened", issue=issue())
     store, repo, user = platform.world.store, platform.world.repo, platform.world.user["id"]
-    number = store.do(
+    number = store.write_sync(
         comment_changes.create, repo, platform.issue(), user, "Ours", association="OWNER"
     )["number"]
     ours = required(said(platform, "comment", number))
@@ -113,7 +115,7 @@ def test_a_comment_made_here_leaves_its_id_to_the_platforms_comment(platform: Pl
 def test_a_deletion_of_the_platforms_comment_leaves_a_comment_made_here(platform: Platform) -> None:
     platform.report("issues", "opened", issue=issue())
     store, repo, user = platform.world.store, platform.world.repo, platform.world.user["id"]
-    number = store.do(
+    number = store.write_sync(
         comment_changes.create, repo, platform.issue(), user, "Ours", association="OWNER"
     )["number"]
     platform.report("issue_comment", "deleted", issue=issue(), comment=comment(id=number))
@@ -129,23 +131,23 @@ def test_an_issue_made_here_leaves_its_number_to_the_platforms(
 ) -> None:
     """The platform's may be older: before its first event, the hub does not know of its number."""
     store, repo, user = platform.world.store, platform.world.repo, platform.world.user["id"]
-    ours = store.do(issue_changes.create, repo, user, {"title": "Ours", "body": "One"})
-    store.do(comment_changes.create, repo, ours, user, "A comment", association="OWNER")
+    ours = store.write_sync(issue_changes.create, repo, user, {"title": "Ours", "body": "One"})
+    store.write_sync(comment_changes.create, repo, ours, user, "A comment", association="OWNER")
     theirs = issue(1) if on == "issue" else pull(1)
     platform.report(name, "created", **{on: theirs}, comment=comment(body="Theirs"))
     assert comments_on(platform, 1) == ("Spelling error", ["Theirs"])
     assert comments_on(platform, 2) == ("Ours", ["A comment"])
     assert platform.issue(2)["id"] == ours["id"]
-    heads = store.look(pulls.of_heads, repo, [SHA])
+    heads = store.read_sync(pulls.of_heads, repo, [SHA])
     assert bool(heads) == (on == "pull_request")
-    assert store.do(issue_changes.create, repo, user, {"title": "Next"})["number"] == 3
+    assert store.write_sync(issue_changes.create, repo, user, {"title": "Next"})["number"] == 3
 
 
 def comments_on(platform: Platform, number: int) -> tuple[str, list[str]]:
     """The title of an issue, and the texts of its comments."""
     row = platform.issue(number)
     sql = "SELECT body FROM issue_comment WHERE issue_id = :id ORDER BY id"
-    found = platform.world.store.look(lambda db: db.tuples(sql, id=row["id"]))
+    found = platform.world.store.read_sync(lambda db: db.tuples(sql, id=row["id"]))
     return row["title"], [body for (body,) in found]
 
 
@@ -158,13 +160,13 @@ def test_the_last_pinned_comment_is_pinned(platform: Platform, first: int, last:
         platform.report("issue_comment", action, issue=issue(), comment=comment(id=number))
         issue_id = platform.issue()["id"]
     store = platform.world.store
-    found = store.look(issue_comments.pinned, [issue_id])
+    found = store.read_sync(issue_comments.pinned, [issue_id])
     assert found[issue_id]["number"] == last
-    robin = required(store.look(accounts.by_login, "robin"))
+    robin = required(store.read_sync(accounts.by_login, "robin"))
     assert found[issue_id]["pinned_by_id"] == robin["id"]
     for number in (1, 2):
         platform.report("issue_comment", "unpinned", issue=issue(), comment=comment(id=number))
-    assert store.look(issue_comments.pinned, [issue_id]) == {}
+    assert store.read_sync(issue_comments.pinned, [issue_id]) == {}
 
 
 @pytest.mark.parametrize("late", ["pinned", "unpinned"])
@@ -176,10 +178,10 @@ def test_a_late_pin_changes_nothing(platform: Platform, late: str) -> None:
     first, last = ("pinned", "unpinned") if late == "pinned" else ("unpinned", "pinned")
     for action, seconds in (("created", 0), (first, 1), (last, 2), (first, 1)):
         report(action, seconds)
-    found = platform.world.store.look(issue_comments.pinned, [platform.issue()["id"]])
+    found = platform.world.store.read_sync(issue_comments.pinned, [platform.issue()["id"]])
     assert len(found) == (last == "pinned")
     report(first, 3)
-    found = platform.world.store.look(issue_comments.pinned, [platform.issue()["id"]])
+    found = platform.world.store.read_sync(issue_comments.pinned, [platform.issue()["id"]])
     assert len(found) == (first == "pinned")
 
 
@@ -276,8 +278,8 @@ def test_a_comment_on_a_head_commit_is_in_the_timeline(platform: Platform) -> No
         platform.report("commit_comment", "created", comment=given)
     assert platform.timeline(2) == ["commit-commented"]
     store = platform.world.store
-    (event,) = store.look(issue_events.timeline, platform.issue(2)["id"], limit=9, offset=0)
-    known = required(store.look(commit_comments.get, platform.world.repo["id"], 1))
+    (event,) = store.read_sync(issue_events.timeline, platform.issue(2)["id"], limit=9, offset=0)
+    known = required(store.read_sync(commit_comments.get, platform.world.repo["id"], 1))
     assert event["subject_id"] == known["id"]
 
 
@@ -358,7 +360,7 @@ def test_texts_made_to_take_long_do_not(text: str) -> None:
 
 def test_people_are_mentioned_once(platform: Platform) -> None:
     store = platform.world.store
-    amy = store.do(accounts.create, "amy")
+    amy = store.write_sync(accounts.create, "amy")
     text = "@amy, @nobody: look"
     platform.report("issues", "opened", issue=issue(body=text))
     platform.report("issue_comment", "created", issue=issue(), comment=comment(body="And @Amy?"))
@@ -375,10 +377,10 @@ def test_people_are_mentioned_once(platform: Platform) -> None:
 
 def test_only_readers_of_a_repository_are_mentioned(platform: Platform) -> None:
     store, repo = platform.world.store, platform.world.repo
-    store.do(repositories.update, repo["id"], private=True, description=None)
-    store.do(accounts.create, "amy")
-    bob = store.do(accounts.create, "bob")
-    store.do(repositories.grant, repo["id"], bob["id"], "read")
+    store.write_sync(repositories.update, repo["id"], private=True, description=None)
+    store.write_sync(accounts.create, "amy")
+    bob = store.write_sync(accounts.create, "bob")
+    store.write_sync(repositories.grant, repo["id"], bob["id"], "read")
     platform.report("issues", "opened", issue=issue(body="@amy @bob"))
     assert {event["actor_id"] for event in platform.events()} == {bob["id"]}
 
@@ -390,7 +392,7 @@ def test_other_issues_know_of_it_once(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull(2, body="Closes #1"))
     assert platform.timeline(1) == ["cross-referenced"] * 2
     store = platform.world.store
-    rows = store.look(issue_events.timeline, platform.issue(1)["id"], limit=9, offset=0)
+    rows = store.read_sync(issue_events.timeline, platform.issue(1)["id"], limit=9, offset=0)
     assert {row["subject_id"] for row in rows} == {
         platform.issue(3)["id"],
         platform.issue(2)["id"],

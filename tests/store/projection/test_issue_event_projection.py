@@ -21,7 +21,7 @@ def platform(world: World) -> Platform:
 
 
 def account(platform: Platform, login: str) -> int:
-    row = platform.world.store.look(accounts.by_login, login)
+    row = platform.world.store.read_sync(accounts.by_login, login)
     assert row is not None, login
     return int(row["id"])
 
@@ -212,7 +212,7 @@ def test_incomplete_and_other_payloads_make_no_issue_event(
 )
 def test_odd_payloads_are_passed_over(platform: Platform, odd: Any) -> None:
     platform.report("issues", "labeled", **odd)
-    rows = platform.world.store.look(
+    rows = platform.world.store.read_sync(
         issue_events.of_repository, platform.world.repo["id"], limit=9, offset=0
     )
     assert rows == []
@@ -263,9 +263,9 @@ def test_events_of_a_deleted_issue_are_hidden(platform: Platform) -> None:
     assert platform.events() == []
     assert platform.timeline() == []
     store, repo = platform.world.store, platform.world.repo["id"]
-    assert store.look(issue_events.of_repository, repo, limit=9, offset=0) == []
+    assert store.read_sync(issue_events.of_repository, repo, limit=9, offset=0) == []
     # The event can still be read by its id. It has the time at which its issue was deleted.
-    found = store.look(issue_events.get, repo, event["id"])
+    found = store.read_sync(issue_events.get, repo, event["id"])
     assert found == event | {"deleted_at": platform.issue()["deleted_at"]}
     assert platform.issue()["deleted_at"] is not None
 
@@ -284,14 +284,14 @@ def test_the_newest_first_over_all_issues(platform: Platform) -> None:
     platform.report("issues", "pinned", issue=issue(3, updated_at="2026-11-20T08:00:00Z"))
     platform.report("pull_request", "locked", pull_request=pull(2))
     store, repo = platform.world.store, platform.world.repo["id"]
-    rows = store.look(issue_events.of_repository, repo, limit=9, offset=0)
+    rows = store.read_sync(issue_events.of_repository, repo, limit=9, offset=0)
     assert [row["kind"] for row in rows] == ["locked", "pinned", "pinned"]
     assert [row["issue_id"] for row in rows[1:]] == [
         platform.issue(1)["id"],
         platform.issue(3)["id"],
     ]
-    assert store.look(issue_events.count_of_repository, repo, 2) == 2
-    assert store.look(issue_events.of_repository, repo, limit=1, offset=2) == rows[2:]
+    assert store.read_sync(issue_events.count_of_repository, repo, 2) == 2
+    assert store.read_sync(issue_events.of_repository, repo, limit=1, offset=2) == rows[2:]
 
 
 # Relations of issues
@@ -357,7 +357,7 @@ def test_a_push_adds_commits_to_the_pull_request_of_its_branch(platform: Platfor
     (event,) = platform.events(1)
     assert (event["kind"], event["commit_id"]) == ("referenced", SHA)
     store = platform.world.store
-    (row,) = store.look(issue_events.timeline, platform.issue(2)["id"], limit=9, offset=0)
+    (row,) = store.read_sync(issue_events.timeline, platform.issue(2)["id"], limit=9, offset=0)
     assert row["commit_id"] == SHA
     assert row["created_at"] == later(0)
     assert row["members"] == {
@@ -403,7 +403,7 @@ def test_as_many_commits_of_a_push_as_are_looked_at(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull())
     many = [{**push()["commits"][0], "id": f"{number:040x}"} for number in range(300)]
     platform.report("push", **push(commits=many))
-    count = platform.world.store.look(
+    count = platform.world.store.read_sync(
         issue_events.count_timeline, platform.issue(2)["id"], most=1000
     )
     assert count == 250

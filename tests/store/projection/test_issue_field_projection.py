@@ -33,11 +33,11 @@ def platform(world: World) -> Platform:
 
 def define(platform: Platform, name: str, kind: str, options: Any = None) -> Row:
     owner = platform.world.repo["owner_id"]
-    return platform.world.store.do(issue_fields.create, owner, name, kind, options=options)
+    return platform.world.store.write_sync(issue_fields.create, owner, name, kind, options=options)
 
 
 def values(platform: Platform) -> dict[str, Any]:
-    rows = platform.world.store.look(issue_field_values.of_issue, platform.issue()["id"])
+    rows = platform.world.store.read_sync(issue_field_values.of_issue, platform.issue()["id"])
     return {row["name"]: [one["name"] for one in row["options"]] or row["value"] for row in rows}
 
 
@@ -51,7 +51,7 @@ def signed(platform: Platform, action: str, **payload: Any) -> None:
         "source_id": 7,
         "received_at": platform.world.now,
     }
-    platform.world.store.do(projection_table.project, event, {"action": action, **payload})
+    platform.world.store.write_sync(projection_table.project, event, {"action": action, **payload})
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_a_field_that_is_not_known_is_made_where_it_is_signed(platform: Platform
     platform.report("issues", "field_added", **reported)
     owner = platform.world.repo["owner_id"]
     store = platform.world.store
-    assert store.look(issue_fields.of_organization, owner) == []
+    assert store.read_sync(issue_fields.of_organization, owner) == []
     signed(platform, "field_added", **reported)
-    (made,) = store.look(issue_fields.of_organization, owner)
+    (made,) = store.read_sync(issue_fields.of_organization, owner)
     assert (made["name"], made["visibility"]) == ("Size", "all")
     assert [option["name"] for option in made["options"]] == ["high", "low", "none"]
     assert values(platform) == {"Size": ["low"]}

@@ -42,13 +42,13 @@ def platform(world: World) -> Platform:
 @pytest.fixture
 def signed(platform: Platform) -> Platform:
     """A platform that signs its events, as a source that may report any repository."""
-    platform.source_id = platform.world.store.do(sources.create, "forge", "secret")["id"]
+    platform.source_id = platform.world.store.write_sync(sources.create, "forge", "secret")["id"]
     return platform
 
 
 def repository(platform: Platform) -> Row:
     """All columns of the world's repository."""
-    return platform.world.store.look(_repository, platform.world.repo["id"])
+    return platform.world.store.read_sync(_repository, platform.world.repo["id"])
 
 
 def _repository(db: Connection, repo_id: int) -> Row:
@@ -56,14 +56,14 @@ def _repository(db: Connection, repo_id: int) -> Row:
 
 
 def account(platform: Platform, login: str) -> Row | None:
-    return platform.world.store.look(accounts.by_login, login)
+    return platform.world.store.read_sync(accounts.by_login, login)
 
 
 # Labels.
 
 
 def label(platform: Platform, name: str) -> Row | None:
-    found = platform.world.store.look(labels.by_name, platform.world.repo["id"], name)
+    found = platform.world.store.read_sync(labels.by_name, platform.world.repo["id"], name)
     return found and {key: found[key] for key in ("name", "color", "description", "is_default")}
 
 
@@ -117,10 +117,10 @@ def test_a_label_that_takes_the_name_of_another_one_is_one_label(platform: Platf
     label = {"id": 11, "name": "Defect"}
     platform.report("label", "edited", label=label, changes={"name": {"from": "Bug"}})
     store, repo_id = platform.world.store, platform.world.repo["id"]
-    (row,) = store.look(labels.list_all, repo_id)
+    (row,) = store.read_sync(labels.list_all, repo_id)
     assert (row["name"], row["foreign_id"]) == ("Defect", 11)
     ids = [platform.issue(number)["id"] for number in (1, 2, 3)]
-    assert store.look(labels.of_issues, ids) == {one: [row] for one in ids}
+    assert store.read_sync(labels.of_issues, ids) == {one: [row] for one in ids}
 
 
 def test_a_late_name_of_a_label_takes_no_issue_from_another_one(platform: Platform) -> None:
@@ -133,7 +133,7 @@ def test_a_late_name_of_a_label_takes_no_issue_from_another_one(platform: Platfo
     for one in swapped:
         platform.report("label", "edited", label=one)
     store, issue_id = platform.world.store, platform.issue()["id"]
-    rows = store.look(labels.of_issues, [issue_id])[issue_id]
+    rows = store.read_sync(labels.of_issues, [issue_id])[issue_id]
     assert [(row["name"], row["foreign_id"]) for row in rows] == [("bug", 12), ("defect", 11)]
 
 
@@ -148,7 +148,7 @@ def test_a_label_is_not_brought_back_where_it_comes_off(platform: Platform) -> N
 @pytest.mark.parametrize("odd", [{}, {"name": ""}, {"name": 7}, {"name": None, "color": "d73a4a"}])
 def test_invalid_labels_are_passed_over(platform: Platform, odd: dict[str, Any]) -> None:
     platform.report("label", "created", label=odd)
-    assert platform.world.store.look(labels.list_all, platform.world.repo["id"]) == []
+    assert platform.world.store.read_sync(labels.list_all, platform.world.repo["id"]) == []
 
 
 def test_a_label_with_a_wrong_color_has_the_default(platform: Platform) -> None:
@@ -160,7 +160,7 @@ def test_a_label_with_a_wrong_color_has_the_default(platform: Platform) -> None:
 
 
 def milestone(platform: Platform) -> Row | None:
-    return platform.world.store.look(milestones.get, platform.world.repo["id"], 3)
+    return platform.world.store.read_sync(milestones.get, platform.world.repo["id"], 3)
 
 
 def test_a_milestone_is_projected(platform: Platform) -> None:
@@ -198,8 +198,8 @@ def test_milestones_without_a_reported_count_are_counted(platform: Platform) -> 
     for number, reported in ((1, {"number": 3}), (2, {"number": 3}), (3, PEAL | {"number": 4})):
         platform.report("issues", "opened", issue=issue(number, milestone=reported))
     platform.report("issues", "closed", issue={"number": 2, "state": "closed"})
-    store.do(milestones.recount, repo_id)
-    found = (store.look(milestones.get, repo_id, number) for number in (3, 4))
+    store.write_sync(milestones.recount, repo_id)
+    found = (store.read_sync(milestones.get, repo_id, number) for number in (3, 4))
     counts = [(row["open_issues"], row["closed_issues"]) for row in found if row]
     assert counts == [(1, 1), (4, 5)]
 
@@ -210,8 +210,8 @@ def test_milestones_without_a_reported_count_are_counted(platform: Platform) -> 
 def shown(platform: Platform, number: int = 1) -> tuple[list[str], list[int]]:
     """Names of the labels, and assignees, of an issue."""
     store, ids = platform.world.store, [platform.issue(number)["id"]]
-    named = store.look(labels.of_issues, ids).get(ids[0], [])
-    return [row["name"] for row in named], store.look(issues.assignees, ids).get(ids[0], [])
+    named = store.read_sync(labels.of_issues, ids).get(ids[0], [])
+    return [row["name"] for row in named], store.read_sync(issues.assignees, ids).get(ids[0], [])
 
 
 def test_an_issue_is_stored_with_all_its_parts(platform: Platform) -> None:
@@ -335,7 +335,7 @@ def test_an_issue_stays_closed_when_an_earlier_event_of_its_second_comes(
     merged = {**closed, "merged": True, "merged_at": WHEN}
     platform.report("pull_request", "closed", pull_request=pull(**merged))
     platform.report("pull_request", "labeled", pull_request=pull(merged_at=None), label=BUG)
-    rows = platform.world.store.look(pulls.of_issues, [platform.issue(2)["id"]])
+    rows = platform.world.store.read_sync(pulls.of_issues, [platform.issue(2)["id"]])
     (row,) = rows.values()
     assert (platform.issue(2)["state"], row["merged_at"]) == ("closed", later(0))
 
@@ -397,7 +397,7 @@ def test_each_member_has_a_bound(platform: Platform) -> None:
 
 def pulled(platform: Platform, number: int = 2) -> Row:
     issue_id = platform.issue(number)["id"]
-    found: Row = platform.world.store.look(pulls.of_issues, [issue_id])[issue_id]
+    found: Row = platform.world.store.read_sync(pulls.of_issues, [issue_id])[issue_id]
     return found
 
 
@@ -414,7 +414,7 @@ def test_a_pull_request_is_an_issue_too(platform: Platform) -> None:
     assert (found["base_ref"], found["base_sha"], found["draft"]) == ("main", "f" * 40, 1)
     assert shown(platform, 2)[0] == ["Bug"]
     store, repo = platform.world.store, platform.world.repo
-    heads = store.look(pulls.of_heads, repo, [SHA, "0" * 40])
+    heads = store.read_sync(pulls.of_heads, repo, [SHA, "0" * 40])
     assert {sha: [one["number"] for one in found] for sha, found in heads.items()} == {SHA: [2]}
 
 
@@ -434,7 +434,7 @@ def test_a_pull_request_is_merged_and_its_fork_goes(platform: Platform) -> None:
     assert (found["merge_commit_sha"], found["head_repo"]) == ("c" * 40, None)
     platform.report("pull_request", "synchronize", pull_request=pull(merged_at=None))
     assert pulled(platform) == found
-    assert platform.world.store.look(pulls.of_heads, platform.world.repo, [SHA]) == {}
+    assert platform.world.store.read_sync(pulls.of_heads, platform.world.repo, [SHA]) == {}
 
 
 def test_comments_on_a_pull_request_update_its_issue(platform: Platform) -> None:
@@ -522,24 +522,27 @@ def test_a_label_and_a_milestone_that_were_deleted_do_not_come_back(
     ]
     for name, action, payload in [*events, events[late]]:
         platform.report(name, action, **payload)
-    assert store.look(labels.by_name, repo_id, "bug") is None
-    assert store.look(milestones.get, repo_id, 3) is None
+    assert store.read_sync(labels.by_name, repo_id, "bug") is None
+    assert store.read_sync(milestones.get, repo_id, 3) is None
     # Another label has the same name.
     platform.report("label", "created", label=BUG | {"id": 12})
     platform.report("label", "created", label=BUG)
-    row = required(store.look(labels.by_name, repo_id, "bug"))
+    row = required(store.read_sync(labels.by_name, repo_id, "bug"))
     assert row["foreign_id"] == 12
     # An operator's state document is later than each deletion.
-    state = store.do(projection_table.projected_events)
-    assert store.do(labels.put, platform.world.repo, BUG | {"name": "Other"}, state) is not None
+    state = store.write_sync(projection_table.projected_events)
+    assert (
+        store.write_sync(labels.put, platform.world.repo, BUG | {"name": "Other"}, state)
+        is not None
+    )
     # It has no ids, so the label gets its own by the next event.
     again = {"name": "Again"}
-    assert store.do(labels.put, platform.world.repo, again, state) is not None
+    assert store.write_sync(labels.put, platform.world.repo, again, state) is not None
     platform.report("label", "deleted", label=BUG | {"id": 13})
     platform.report("label", "edited", label=BUG | {"id": 13} | again)
-    row = required(store.look(labels.by_name, repo_id, "again"))
+    row = required(store.read_sync(labels.by_name, repo_id, "again"))
     assert row["foreign_id"] == 13
-    assert store.do(milestones.put, platform.world.repo, PEAL, state) is not None
+    assert store.write_sync(milestones.put, platform.world.repo, PEAL, state) is not None
 
 
 @pytest.mark.parametrize("first", ["created", "deleted"])
@@ -551,7 +554,7 @@ def test_a_late_star_event_changes_nothing(signed: Platform, first: str) -> None
     def report(action: str, time: str) -> int:
         about = {"full_name": "ada/engine", "updated_at": time}
         signed.report("star", action, repository=about)
-        return signed.world.store.look(stars.count, signed.world.repo["id"])
+        return signed.world.store.read_sync(stars.count, signed.world.repo["id"])
 
     counts = [report(*each) for each in zip(actions, times, strict=False)]
     assert counts == [1, 0, 1][: len(actions)]
@@ -564,7 +567,7 @@ def test_a_star_without_the_platforms_time_is_taken(platform: Platform) -> None:
     platform.report("star", "created", repository=far)
     for action, wanted in (("deleted", 0), ("created", 1)):
         platform.report("star", action, repository={"full_name": "ada/engine"})
-        assert platform.world.store.look(stars.count, platform.world.repo["id"]) == wanted
+        assert platform.world.store.read_sync(stars.count, platform.world.repo["id"]) == wanted
 
 
 def test_late_events_of_a_protection_rule_change_nothing(signed: Platform) -> None:
@@ -572,7 +575,7 @@ def test_late_events_of_a_protection_rule_change_nothing(signed: Platform) -> No
         rule = {"id": number, "name": name, "updated_at": f"2026-11-20T10:00:{seconds:02}Z"}
         changes = {"changes": {"name": {"from": before}}} if before else {}
         signed.report("branch_protection_rule", action, rule=rule, **changes)
-        found = signed.world.store.look(branch_protection.patterns, signed.world.repo["id"])
+        found = signed.world.store.read_sync(branch_protection.patterns, signed.world.repo["id"])
         return [one.text for one in found]
 
     report("created", 1, 7, "main")
@@ -629,7 +632,7 @@ def test_the_time_of_an_unsigned_event_makes_no_signed_event_outdated(
 
 def named(platform: Platform, name: str) -> Row | None:
     owner, _, repo = name.partition("/")
-    return platform.world.store.look(repositories.find, owner, repo)
+    return platform.world.store.read_sync(repositories.find, owner, repo)
 
 
 def test_a_platform_makes_its_repositories_known(signed: Platform) -> None:
@@ -649,9 +652,9 @@ def test_a_platform_makes_its_repositories_known(signed: Platform) -> None:
     assert tower is not None
     assert (tower["kind"], tower["heard_of"], made["owner_id"]) == ("Organization", 1, tower["id"])
     assert (made["private"], made["description"]) == (1, "It runs")
-    assert signed.world.store.look(issues.get, made["id"], 1) is not None
+    assert signed.world.store.read_sync(issues.get, made["id"], 1) is not None
     signed.report("issues", "opened", repository=reported, issue=issue(2))
-    assert signed.world.store.look(issues.get, made["id"], 2) is not None
+    assert signed.world.store.read_sync(issues.get, made["id"], 2) is not None
 
 
 @pytest.mark.parametrize(
@@ -673,7 +676,7 @@ def test_payloads_without_a_valid_repository_make_none(
 ) -> None:
     signed.repo_id = 0
     signed.report("issues", "opened", issue=issue(), **reported)
-    assert len(signed.world.store.look(repositories.list_all)) == 1
+    assert len(signed.world.store.read_sync(repositories.list_all)) == 1
 
 
 def test_a_new_repository_is_private_by_default(signed: Platform) -> None:
@@ -686,7 +689,7 @@ def test_only_a_trusted_source_makes_a_repository(signed: Platform) -> None:
     world, reported = signed.world, REPORTED | {"full_name": "eve/attic", "owner": {"login": "eve"}}
     signed.repo_id = 0
     signed.report("ping", repository=reported)
-    own = world.store.do(sources.create, "own", "secret", owner_id=world.user["id"])
+    own = world.store.write_sync(sources.create, "own", "secret", owner_id=world.user["id"])
     for source_id in (0, own["id"], 999):
         signed.source_id = source_id
         signed.report("push", repository=reported)
@@ -804,7 +807,7 @@ def test_a_transfer_makes_another_repository(signed: Platform) -> None:
 @pytest.mark.parametrize("known", [{}, {"id": 186853002}])
 def test_no_repository_is_made_with_a_former_name(signed: Platform, known: dict[str, int]) -> None:
     signed.report("push", repository=REPORTED)
-    signed.world.store.do(repositories.rename, signed.world.repo, "motor")
+    signed.world.store.write_sync(repositories.rename, signed.world.repo, "motor")
     signed.repo_id = 0
     signed.report("push", repository={"full_name": "ada/engine", "private": True, **known})
     assert named(signed, "ada/engine") is None
@@ -817,7 +820,7 @@ def test_no_repository_is_made_with_a_former_name(signed: Platform, known: dict[
 
 
 def ref(platform: Platform, name: str) -> str | None:
-    return platform.world.store.look(refs.resolve, platform.world.repo["id"], name)
+    return platform.world.store.read_sync(refs.resolve, platform.world.repo["id"], name)
 
 
 def test_branches_and_tags_follow_pushes(platform: Platform) -> None:
@@ -878,7 +881,7 @@ def test_the_times_of_branches_that_stay_gone_are_deleted(platform: Platform) ->
         platform.report("push", ref=f"refs/heads/{name}", after=sha * 40, repository=at)
 
     def reported() -> set[str]:
-        rows = platform.world.store.look(lambda db: db.tuples("SELECT name FROM ref_report"))
+        rows = platform.world.store.read_sync(lambda db: db.tuples("SELECT name FROM ref_report"))
         return {name.removeprefix("refs/heads/") for (name,) in rows}
 
     for name in ("stays", "back", "gone", "too"):
@@ -888,7 +891,9 @@ def test_the_times_of_branches_that_stay_gone_are_deleted(platform: Platform) ->
     report("never", "0", 2)
     report("back", "b", 3)
     now = platform.world.now
-    dropped = [platform.world.store.do(refs.drop_reports, at, 2) for at in (now, *[now + 1] * 2)]
+    dropped = [
+        platform.world.store.write_sync(refs.drop_reports, at, 2) for at in (now, *[now + 1] * 2)
+    ]
     assert dropped == [0, 2, 1]
     assert reported() == {"stays", "back"}
 
@@ -898,9 +903,9 @@ def test_the_times_of_branches_that_an_import_has_not_are_deleted(platform: Plat
     for name in ("main", "old"):
         platform.report("push", ref=f"refs/heads/{name}", after="a" * 40, repository=at)
     store, repo_id = platform.world.store, platform.world.repo["id"]
-    store.do(refs.replace, repo_id, {"refs/heads/main": "b" * 40})
-    assert store.do(refs.drop_reports, platform.world.now + 1, 5) == 1
-    rows = store.look(lambda db: db.tuples("SELECT name FROM ref_report"))
+    store.write_sync(refs.replace, repo_id, {"refs/heads/main": "b" * 40})
+    assert store.write_sync(refs.drop_reports, platform.world.now + 1, 5) == 1
+    rows = store.read_sync(lambda db: db.tuples("SELECT name FROM ref_report"))
     assert rows == [("refs/heads/main",)]
 
 
@@ -916,7 +921,7 @@ def test_the_times_of_branches_that_an_import_has_not_are_deleted(platform: Plat
 )
 def test_invalid_pushes_are_passed_over(platform: Platform, reported: dict[str, Any]) -> None:
     platform.report("push", **reported)
-    assert platform.world.store.look(refs.list_all, platform.world.repo["id"]) == []
+    assert platform.world.store.read_sync(refs.list_all, platform.world.repo["id"]) == []
 
 
 # People.
@@ -927,7 +932,7 @@ def test_an_account_from_a_payload_has_no_rights(platform: Platform) -> None:
     platform.report("push", sender=given, pusher={"login": "nobody"})
     row = required(account(platform, "mallory[BOT]"))
     assert (row["kind"], row["site_admin"], row["heard_of"], row["name"]) == ("Bot", 0, 1, "M")
-    look = platform.world.store.look
+    look = platform.world.store.read_sync
     assert not look(accounts.check_password, row["id"], "")
     assert look(repositories.role_of, platform.world.repo, row) == "read"
     assert account(platform, "nobody") is None
@@ -960,21 +965,21 @@ def test_rights_come_from_no_event(signed: Platform) -> None:
     signed.report("organization", "member_added", membership={"user": member, "role": "admin"})
     robin = required(account(signed, "robin"))
     private = signed.world.another_repo(private=True)
-    assert signed.world.store.look(repositories.role_of, private, robin) is None
-    assert signed.world.store.look(repositories.role_of, signed.world.repo, robin) == "read"
+    assert signed.world.store.read_sync(repositories.role_of, private, robin) is None
+    assert signed.world.store.read_sync(repositories.role_of, signed.world.repo, robin) == "read"
 
 
 @pytest.mark.parametrize(
     "odd", [None, 7, [], {}, {"login": ""}, {"login": "a b"}, {"login": "x" * 101}, {"login": None}]
 )
 def test_invalid_users_are_passed_over(platform: Platform, odd: Any) -> None:
-    assert platform.world.store.do(placeholder_accounts.get_or_create, odd) is None
+    assert platform.world.store.write_sync(placeholder_accounts.get_or_create, odd) is None
 
 
 def test_creating_an_account_takes_over_its_reported_row(platform: Platform) -> None:
     platform.report("issues", "opened", issue=issue(), sender={"login": "Robin", "id": 5})
     heard = required(account(platform, "robin"))
-    made = platform.world.store.do(accounts.create, "robin", kind="Organization", name="R")
+    made = platform.world.store.write_sync(accounts.create, "robin", kind="Organization", name="R")
     assert (made["id"], made["login"], made["heard_of"]) == (heard["id"], "robin", 0)
     assert (made["kind"], made["name"]) == ("Organization", "R")
 

@@ -35,40 +35,45 @@ def test_the_owner_s_limit_wins_over_a_concurrent_one(world: World, opened: Open
     for _ in range(10):
         ends = world.now + DAY
         whole, part = at_once(
-            lambda ends=ends: world.store.do(
+            lambda ends=ends: world.store.write_sync(
                 interaction_limits.limit_account, world.user["id"], "existing_users", ends
             ),
-            lambda ends=ends: other.do(
+            lambda ends=ends: other.write_sync(
                 interaction_limits.limit_repository, world.repo, "collaborators_only", ends
             ),
         )
         assert not isinstance(whole, Exception)
         assert isinstance(part, Conflict | dict)
-        kept = world.store.look(lambda db: db.all("SELECT * FROM interaction_limit"))
+        kept = world.store.read_sync(lambda db: db.all("SELECT * FROM interaction_limit"))
         assert [row["account_id"] for row in kept] == [world.user["id"]]
-        world.store.do(interaction_limits.remove_account_limit, world.user["id"])
+        world.store.write_sync(interaction_limits.remove_account_limit, world.user["id"])
 
 
 def test_concurrent_invitations_of_a_user_make_one(world: World, opened: Opened) -> None:
-    guest = world.store.do(accounts.create, "guest")
+    guest = world.store.write_sync(accounts.create, "guest")
     other = opened()
     given = (world.repo["id"], guest["id"], world.user["id"], "read")
     made = at_once(
         *(
-            lambda store=store: store.do(invitations.invite, *given)
+            lambda store=store: store.write_sync(invitations.invite, *given)
             for store in (world.store, other)
         )
     )
     assert sorted(is_new for _, is_new in made) == [False, True]
-    assert world.store.look(invitations.count, invitations.to_person(guest["id"]), 9) == 1
+    assert world.store.read_sync(invitations.count, invitations.to_person(guest["id"]), 9) == 1
 
 
 def test_an_invitation_is_accepted_once(world: World, opened: Opened) -> None:
-    guest = world.store.do(accounts.create, "guest")
-    row, _ = world.store.do(invitations.invite, world.repo["id"], guest["id"], None, "write")
+    guest = world.store.write_sync(accounts.create, "guest")
+    row, _ = world.store.write_sync(
+        invitations.invite, world.repo["id"], guest["id"], None, "write"
+    )
     other = opened()
     found = at_once(
-        *(lambda store=store: store.do(invitations.accept, row) for store in (world.store, other))
+        *(
+            lambda store=store: store.write_sync(invitations.accept, row)
+            for store in (world.store, other)
+        )
     )
     assert sum(isinstance(one, Missing) for one in found) == 1
     assert found.count((row, None)) == 1
@@ -79,11 +84,11 @@ def test_the_list_is_not_filled_beyond_its_bound(world: World, opened: Opened) -
         ids = [accounts.create(db, f"user-{number}")["id"] for number in range(120)]
     other = opened()
     found = at_once(
-        lambda: world.store.do(pull_request_caps.add_bypass, world.repo["id"], ids[:60]),
-        lambda: other.do(pull_request_caps.add_bypass, world.repo["id"], ids[60:]),
+        lambda: world.store.write_sync(pull_request_caps.add_bypass, world.repo["id"], ids[:60]),
+        lambda: other.write_sync(pull_request_caps.add_bypass, world.repo["id"], ids[60:]),
     )
     assert sum(isinstance(one, Invalid) for one in found) == 1
-    assert len(world.store.look(pull_request_caps.bypassing, world.repo["id"])) == 60
+    assert len(world.store.read_sync(pull_request_caps.bypassing, world.repo["id"])) == 60
 
 
 @pytest.mark.parametrize("back", [1, 86_400])
@@ -92,8 +97,8 @@ def test_a_clock_put_back_does_not_keep_the_count(world: World, back: int) -> No
         ids = [accounts.create(db, f"guest-{number}")["id"] for number in range(51)]
     world.clock.advance(2 * 86_400)
     for guest in ids[:50]:
-        world.store.do(invitations.invite, world.repo["id"], guest, None, "read")
+        world.store.write_sync(invitations.invite, world.repo["id"], guest, None, "read")
     with pytest.raises(invitations.TooManyInvitations):
-        world.store.do(invitations.invite, world.repo["id"], ids[50], None, "read")
+        world.store.write_sync(invitations.invite, world.repo["id"], ids[50], None, "read")
     world.clock.advance(-back)
-    world.store.do(invitations.invite, world.repo["id"], ids[50], None, "read")
+    world.store.write_sync(invitations.invite, world.repo["id"], ids[50], None, "read")

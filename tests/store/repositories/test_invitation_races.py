@@ -21,14 +21,16 @@ Work = Callable[[Connection], Any]
 @pytest.fixture
 def invitation(world: World) -> Row:
     """An invitation to be an administrator."""
-    guest = world.store.do(accounts.create, "guest")
-    made, _ = world.store.do(invitations.invite, world.repo["id"], guest["id"], None, "admin")
+    guest = world.store.write_sync(accounts.create, "guest")
+    made, _ = world.store.write_sync(
+        invitations.invite, world.repo["id"], guest["id"], None, "admin"
+    )
     return made
 
 
 def granted(world: World, invitation: Row) -> str | None:
     of = (invitation["repo_id"], invitation["invitee_id"])
-    return world.store.look(membership_dump.granted, *of)
+    return world.store.read_sync(membership_dump.granted, *of)
 
 
 def again(invitation: Row) -> Work:
@@ -69,7 +71,7 @@ def test_a_withdrawn_invitation_is_not_renewed(
     ended, (made, is_new) = overlap(url, first, (other, again(invitation)))
     assert (ended, is_new) == (invitation, True)
     of = (invitation["repo_id"], invitation["invitee_id"])
-    assert world.store.look(invitations.open_to, *of) == made
+    assert world.store.read_sync(invitations.open_to, *of) == made
 
 
 def test_an_accepting_user_is_not_invited_again(

@@ -103,7 +103,7 @@ def test_a_file_has_a_bound() -> None:
 
 
 def test_a_branch_has_one_file(world: World) -> None:
-    do, look, repo_id = world.store.do, world.store.look, world.repo["id"]
+    do, look, repo_id = world.store.write_sync, world.store.read_sync, world.repo["id"]
     mit = file_of("mit")
     assert do(licenses.put, repo_id, "main", mit)
     stored = required(look(licenses.get, repo_id, "main"))
@@ -132,11 +132,11 @@ def test_a_branch_has_one_file(world: World) -> None:
 
 def test_the_license_of_many_is_that_of_their_default_branch(world: World) -> None:
     ids = [world.another_repo(f"r{number}")["id"] for number in range(3)]
-    world.store.do(licenses.put, ids[0], "main", file_of("mit"))
-    world.store.do(licenses.put, ids[1], "next", file_of("isc"))
-    world.store.do(licenses.put, ids[2], "main", LicenseFile("LICENSE", b"mine"))
-    assert world.store.look(licenses.license_of, ids) == {ids[0]: "mit", ids[2]: "other"}
-    assert world.store.look(licenses.license_of, []) == {}
+    world.store.write_sync(licenses.put, ids[0], "main", file_of("mit"))
+    world.store.write_sync(licenses.put, ids[1], "next", file_of("isc"))
+    world.store.write_sync(licenses.put, ids[2], "main", LicenseFile("LICENSE", b"mine"))
+    assert world.store.read_sync(licenses.license_of, ids) == {ids[0]: "mit", ids[2]: "other"}
+    assert world.store.read_sync(licenses.license_of, []) == {}
 
 
 # The package has turned the texts into templates for str.format: {fullname} was [fullname].

@@ -24,28 +24,28 @@ from store.repositories.repository_removal import LargeTable
 
 
 def remove_repository(world: World) -> None:
-    world.store.do(repository_removal.remove, world.repo)
+    world.store.write_sync(repository_removal.remove, world.repo)
 
 
 def states(world: World) -> dict[int, tuple[str, str | None]]:
-    rows = world.store.look(delivery_queries.page, limit=100)
+    rows = world.store.read_sync(delivery_queries.page, limit=100)
     return {row["id"]: (row["state"], row["reason"]) for row in rows}
 
 
 def user(world: World, login: str, **given: object) -> Row:
-    return world.store.do(lambda db: accounts.create(db, login, **given))
+    return world.store.write_sync(lambda db: accounts.create(db, login, **given))
 
 
 def test_a_removed_repository_ends_its_hooks_and_deliveries(world: World) -> None:
     hook = world.hook("push")
     world.arrive()
-    parts = world.store.look(repository_removal.parts, world.repo["id"])
+    parts = world.store.read_sync(repository_removal.parts, world.repo["id"])
     assert (parts["hooks"], parts["deliveries"], parts["issues"]) == (1, 1, 0)
     remove_repository(world)
-    assert world.store.look(repositories.get, world.repo["id"]) is None
-    assert world.store.look(hooks.by_id, hook["id"]) is None
+    assert world.store.read_sync(repositories.get, world.repo["id"]) is None
+    assert world.store.read_sync(hooks.by_id, hook["id"]) is None
     assert [*states(world).values()] == [("dead", "the repository was removed")]
-    assert len(world.store.look(event_queries.newest, limit=10)) == 1, "events stay"
+    assert len(world.store.read_sync(event_queries.newest, limit=10)) == 1, "events stay"
 
 
 def test_another_repository_keeps_everything(world: World) -> None:
@@ -53,7 +53,7 @@ def test_another_repository_keeps_everything(world: World) -> None:
     hook = world.hook("push", repo=other)
     world.arrive("other", repo_id=other["id"])
     remove_repository(world)
-    assert world.store.look(hooks.by_id, hook["id"]) is not None
+    assert world.store.read_sync(hooks.by_id, hook["id"]) is not None
     assert [*states(world).values()] == [("waiting", None)]
 
 
@@ -67,23 +67,23 @@ def test_deliveries_of_a_worker_are_left_to_it(world: World) -> None:
 
 def test_a_name_can_be_used_again(world: World) -> None:
     remove_repository(world)
-    again = world.store.do(repositories.create, world.user["id"], "engine")
+    again = world.store.write_sync(repositories.create, world.user["id"], "engine")
     assert again["id"] != world.repo["id"]
 
 
 def test_a_removed_account_takes_everything_it_owns_along(world: World) -> None:
     world.hook("push")
     world.arrive()
-    ada = world.store.look(accounts.by_login, "ada")
+    ada = world.store.read_sync(accounts.by_login, "ada")
     bob = user(world, "bob")
-    world.store.do(repositories.grant, world.repo["id"], bob["id"], "read")
+    world.store.write_sync(repositories.grant, world.repo["id"], bob["id"], "read")
 
     with transaction(world.store) as db:
         tokens.create(db, ada["id"])
         apps.create(db, ada["id"], "Lab", url="https://lab.example/")
         sources.create(db, "forge", "hush", owner_id=ada["id"])
         sources.create(db, "open", "hush")
-    parts = world.store.look(account_removal.parts, ada)
+    parts = world.store.read_sync(account_removal.parts, ada)
     named = {name: many for name, many in parts.items() if many}
     assert named == {
         "repositories": 1,
@@ -94,13 +94,13 @@ def test_a_removed_account_takes_everything_it_owns_along(world: World) -> None:
         "apps": 1,
         "sources": 1,
     }
-    world.store.do(account_removal.remove, ada)
-    assert world.store.look(accounts.by_login, "ada") is None
-    assert world.store.look(repositories.list_all) == []
-    assert world.store.look(tokens.list_all) == []
-    assert world.store.look(app_list.every) == []
-    assert [row["name"] for row in world.store.look(sources.every)] == ["open"]
-    assert world.store.look(accounts.by_login, "bob") is not None
+    world.store.write_sync(account_removal.remove, ada)
+    assert world.store.read_sync(accounts.by_login, "ada") is None
+    assert world.store.read_sync(repositories.list_all) == []
+    assert world.store.read_sync(tokens.list_all) == []
+    assert world.store.read_sync(app_list.every) == []
+    assert [row["name"] for row in world.store.read_sync(sources.every)] == ["open"]
+    assert world.store.read_sync(accounts.by_login, "bob") is not None
 
 
 def waiting(world: World) -> int:
@@ -116,19 +116,19 @@ def test_a_repository_with_many_deliveries_goes_in_parts(
     for number in range(3):
         world.arrive(f"g-{number}")
     left = []
-    while not world.store.do(repository_removal.remove_part, world.repo):
-        assert world.store.look(repositories.get, world.repo["id"]) is not None
+    while not world.store.write_sync(repository_removal.remove_part, world.repo):
+        assert world.store.read_sync(repositories.get, world.repo["id"]) is not None
         left.append(waiting(world))
         assert world.arrive(f"later-{left}").deliveries == 0, "its hooks get no more events"
     assert left == [4, 2, 0]
-    assert world.store.look(repositories.get, world.repo["id"]) is None
+    assert world.store.read_sync(repositories.get, world.repo["id"]) is None
     assert {*states(world).values()} == {("dead", "the repository was removed")}
 
 
 @pytest.mark.parametrize("table", repository_removal.LARGE, ids=lambda table: table.name)
 def test_every_large_table_belongs_to_its_repository(world: World, table: LargeTable) -> None:
     sql = f"SELECT count(*) FROM (SELECT {table.key} FROM {table.name} WHERE repo_id = :id) AS x"
-    assert world.store.look(lambda db: db.value(sql, id=world.repo["id"])) == 0
+    assert world.store.read_sync(lambda db: db.value(sql, id=world.repo["id"])) == 0
 
 
 def test_deliveries_that_have_not_ended_are_counted(world: World) -> None:
@@ -142,7 +142,7 @@ def test_deliveries_that_have_not_ended_are_counted(world: World) -> None:
         world.arrive(f"g-{number}")
     ordered = [row["state"] for row in world.rows() if row["hook_id"] == other["id"]]
     assert ordered == [WAITING, BEHIND]
-    assert world.store.look(repository_removal.parts, world.repo["id"])["deliveries"] == 7
+    assert world.store.read_sync(repository_removal.parts, world.repo["id"])["deliveries"] == 7
 
 
 @embedded("the planner of PostgreSQL knows how many deliveries there are")
@@ -152,7 +152,7 @@ def test_the_count_of_deliveries_reads_none_that_have_ended(world: World) -> Non
         hook_removal.count_unended(searches, repository(world.repo["id"]))
         return [line for line in searches.counted if line.split()[1] == "x"]
 
-    found = world.store.look(plan)
+    found = world.store.read_sync(plan)
     assert len(found) == 3
     assert [line for line in found if "INDEX delivery_" not in line] == []
 
@@ -199,15 +199,15 @@ def test_a_deletion_reads_only_rows_that_go(world: World, drop: Any, tables: set
 
 
 def follow(world: World, number: int) -> None:
-    world.store.do(follow_pushes, world.repo["id"], f"https://reader.example/{number}")
+    world.store.write_sync(follow_pushes, world.repo["id"], f"https://reader.example/{number}")
 
 
 def star(world: World, number: int) -> None:
-    world.store.do(stars.put, world.repo["id"], user(world, f"user-{number}")["id"], number)
+    world.store.write_sync(stars.put, world.repo["id"], user(world, f"user-{number}")["id"], number)
 
 
 def open_issue(world: World, number: int) -> None:
-    world.store.do(upsert.insert_with_number, "issue", world.repo["id"], number, {})
+    world.store.write_sync(upsert.insert_with_number, "issue", world.repo["id"], number, {})
 
 
 FILLED = {
@@ -227,10 +227,10 @@ def test_all_that_a_repository_may_have_much_of_goes_in_parts(
     for number in range(1, 6):
         fill(world, number)
     left = []
-    while not world.store.do(repository_removal.remove_part, world.repo):
-        left.append(world.store.look(lambda db: db.value(f"SELECT count(*) FROM {table}")))
+    while not world.store.write_sync(repository_removal.remove_part, world.repo):
+        left.append(world.store.read_sync(lambda db: db.value(f"SELECT count(*) FROM {table}")))
     assert left == [3, 1]
-    assert world.store.look(repositories.get, world.repo["id"]) is None
+    assert world.store.read_sync(repositories.get, world.repo["id"]) is None
 
 
 def test_a_repository_with_much_state_goes_in_parts(
@@ -247,18 +247,18 @@ def test_a_repository_with_much_state_goes_in_parts(
     for number in range(5):
         for repo in (world.repo, other):
             given = {"repo_id": repo["id"], "number": number}
-            world.store.do(lambda db, given=given: db.execute(sql, **given))
+            world.store.write_sync(lambda db, given=given: db.execute(sql, **given))
 
     def statuses(repo: Row) -> int:
         count = "SELECT count(*) FROM commit_status WHERE repo_id = :id"
-        return world.store.look(lambda db: db.value(count, id=repo["id"]))
+        return world.store.read_sync(lambda db: db.value(count, id=repo["id"]))
 
     left = []
-    while not world.store.do(repository_removal.remove_part, world.repo):
+    while not world.store.write_sync(repository_removal.remove_part, world.repo):
         assert world.arrive(f"later-{left}").deliveries == 0, "its hooks get no more events"
         left.append(statuses(world.repo))
     assert left == [3, 1]
-    assert world.store.look(repositories.get, world.repo["id"]) is None
+    assert world.store.read_sync(repositories.get, world.repo["id"]) is None
     assert statuses(other) == 5
 
 
@@ -266,15 +266,17 @@ def test_an_app_with_many_deliveries_counts_for_the_parts_of_its_owner(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hook_removal, "MOST", 2)
-    _, app = world.store.do(apps.create, world.user["id"], "Loom", url="https://loom.example/")
+    _, app = world.store.write_sync(
+        apps.create, world.user["id"], "Loom", url="https://loom.example/"
+    )
     hook = world.hook("push")
     for number in range(3):
         world.arrive(f"g-{number}")
     sql = "UPDATE hook SET app_id = :app_id, repo_id = NULL WHERE id = :id"
-    world.store.do(lambda db: db.execute(sql, app_id=app["id"], id=hook["id"]))
-    assert not world.store.do(account_removal.remove_part, world.user)
+    world.store.write_sync(lambda db: db.execute(sql, app_id=app["id"], id=hook["id"]))
+    assert not world.store.write_sync(account_removal.remove_part, world.user)
     assert waiting(world) == 1
-    assert world.store.do(account_removal.remove_part, world.user)
+    assert world.store.write_sync(account_removal.remove_part, world.user)
     assert {*states(world).values()} == {("dead", "the app was removed")}
 
 
@@ -283,19 +285,19 @@ def test_an_app_with_many_deliveries_goes_in_parts(
 ) -> None:
     monkeypatch.setattr(hook_removal, "MOST", 2)
     given = {"kind": "integration", "permissions": {"contents": "read"}, "events": ["push"]}
-    _, app = world.store.do(
+    _, app = world.store.write_sync(
         apps.create, world.user["id"], "Loom", url="https://loom.example/", **given
     )
-    world.store.do(installations.create, app, world.user)
-    world.store.do(app_hooks.create, app, url="https://loom.example/hook")
+    world.store.write_sync(installations.create, app, world.user)
+    world.store.write_sync(app_hooks.create, app, url="https://loom.example/hook")
     for number in range(3):
         world.arrive(f"g-{number}")
-    assert not world.store.do(app_removal.remove_part, app["id"])
+    assert not world.store.write_sync(app_removal.remove_part, app["id"])
     assert waiting(world) == 1
     assert world.arrive("later").deliveries == 0, "its hook gets no more events"
-    assert world.store.do(app_removal.remove_part, app["id"])
+    assert world.store.write_sync(app_removal.remove_part, app["id"])
     assert {*states(world).values()} == {("dead", "the app was removed")}
-    assert world.store.look(app_list.every) == []
+    assert world.store.read_sync(app_list.every) == []
 
 
 def test_an_account_with_many_repositories_goes_in_parts(
@@ -304,14 +306,14 @@ def test_an_account_with_many_repositories_goes_in_parts(
     monkeypatch.setattr(account_removal, "MOST", 2)
     ada = world.user
     for number in range(4):
-        world.store.do(repositories.create, ada["id"], f"r{number}")
-    world.store.do(tokens.create, ada["id"])
+        world.store.write_sync(repositories.create, ada["id"], f"r{number}")
+    world.store.write_sync(tokens.create, ada["id"])
     left = []
-    while not world.store.do(account_removal.remove_part, ada):
-        assert world.store.look(tokens.list_all) == [], "the tokens go first"
-        left.append(len(world.store.look(repositories.list_all)))
+    while not world.store.write_sync(account_removal.remove_part, ada):
+        assert world.store.read_sync(tokens.list_all) == [], "the tokens go first"
+        left.append(len(world.store.read_sync(repositories.list_all)))
     assert left == [3, 1]
-    assert world.store.look(accounts.by_login, "ada") is None
+    assert world.store.read_sync(accounts.by_login, "ada") is None
 
 
 def test_the_deliveries_of_an_account_count_for_its_parts(
@@ -324,10 +326,10 @@ def test_the_deliveries_of_an_account_count_for_its_parts(
         for number in range(3):
             world.arrive(f"{repo['id']}-{number}", repo_id=repo["id"])
     left = []
-    while not world.store.do(account_removal.remove_part, world.user):
+    while not world.store.write_sync(account_removal.remove_part, world.user):
         left.append(waiting(world))
     assert left == [4, 2, 0]
-    assert world.store.look(accounts.by_login, "ada") is None
+    assert world.store.read_sync(accounts.by_login, "ada") is None
 
 
 def test_an_account_that_much_of_the_state_names_goes_in_parts(
@@ -337,13 +339,13 @@ def test_an_account_that_much_of_the_state_names_goes_in_parts(
     bob = user(world, "bob")
     for number in range(1, 6):
         given = {"author_id": bob["id"], "closed_by_id": bob["id"] if number == 1 else None}
-        world.store.do(upsert.insert_with_number, "issue", world.repo["id"], number, given)
+        world.store.write_sync(upsert.insert_with_number, "issue", world.repo["id"], number, given)
     left = []
     sql = "SELECT count(author_id) + count(closed_by_id) FROM issue"
-    while not world.store.do(account_removal.remove_part, bob):
-        left.append(world.store.look(lambda db: db.value(sql)))
+    while not world.store.write_sync(account_removal.remove_part, bob):
+        left.append(world.store.read_sync(lambda db: db.value(sql)))
     assert left == [4, 2, 0]
-    assert world.store.look(lambda db: db.value("SELECT count(*) FROM issue")) == 5
+    assert world.store.read_sync(lambda db: db.value("SELECT count(*) FROM issue")) == 5
 
 
 def test_an_organization_with_many_members_goes_in_parts(
@@ -352,24 +354,26 @@ def test_an_organization_with_many_members_goes_in_parts(
     monkeypatch.setattr(hook_removal, "MOST", 2)
     tower = user(world, "tower", kind="Organization")
     people = [user(world, f"user-{number}")["id"] for number in range(3)]
-    team = world.store.do(teams.create, tower["id"], "ringers")
+    team = world.store.write_sync(teams.create, tower["id"], "ringers")
     for one in people:
-        world.store.do(accounts.join, tower["id"], one, "member")
-    world.store.do(teams.join, team["id"], people)
-    world.store.do(assistant_subscriptions.put, tower["id"])
-    world.store.do(assistant_seats.give_users, tower["id"], people)
+        world.store.write_sync(accounts.join, tower["id"], one, "member")
+    world.store.write_sync(teams.join, team["id"], people)
+    world.store.write_sync(assistant_subscriptions.put, tower["id"])
+    world.store.write_sync(assistant_seats.give_users, tower["id"], people)
     rows = [many_left(world)]
-    while not world.store.do(account_removal.remove_part, tower):
+    while not world.store.write_sync(account_removal.remove_part, tower):
         rows.append(many_left(world))
-        assert world.store.look(seat_tally.total, tower["id"]) == rows[-1][0], "seats stay counted"
+        assert world.store.read_sync(seat_tally.total, tower["id"]) == rows[-1][0], (
+            "seats stay counted"
+        )
     assert rows == [(3, 3, 1, 3), (1, 3, 1, 3), (0, 2, 1, 3), (0, 0, 1, 3), (0, 0, 0, 2), (0,) * 4]
-    assert world.store.look(accounts.by_login, "tower") is None
+    assert world.store.read_sync(accounts.by_login, "tower") is None
 
 
 def many_left(world: World) -> tuple[int, ...]:
     """The numbers of seats, teams' members, teams and memberships."""
     counts = (f"(SELECT count(*) FROM {name})" for name in ("assistant_seat", *account_removal.OWN))
-    (row,) = world.store.look(lambda db: db.tuples(f"SELECT {', '.join(counts)}"))
+    (row,) = world.store.read_sync(lambda db: db.tuples(f"SELECT {', '.join(counts)}"))
     return tuple(row)
 
 
@@ -379,37 +383,37 @@ def test_a_delivery_that_was_claimed_meanwhile_is_left_to_the_worker(world: Worl
     world.arrive("g-2")
     (one,) = world.claim(world.lease(), hook["id"], limit=1)
     target = repository(world.repo["id"])
-    assert world.store.do(hook_removal.end_deliveries, target, "over", 9) == 1
+    assert world.store.write_sync(hook_removal.end_deliveries, target, "over", 9) == 1
     assert states(world)[one.id] == ("waiting", None)
 
 
 def test_the_last_administrator_of_an_organization_stays(world: World) -> None:
     tower = user(world, "tower", kind="Organization")
     bob, eve = user(world, "bob"), user(world, "eve")
-    world.store.do(accounts.join, tower["id"], bob["id"], "admin")
-    world.store.do(accounts.join, tower["id"], eve["id"], "member")
+    world.store.write_sync(accounts.join, tower["id"], bob["id"], "admin")
+    world.store.write_sync(accounts.join, tower["id"], eve["id"], "member")
     with pytest.raises(Conflict, match="bob is the last administrator of tower"):
-        world.store.do(account_removal.remove, bob)
-    world.store.do(account_removal.remove, eve)
+        world.store.write_sync(account_removal.remove, bob)
+    world.store.write_sync(account_removal.remove, eve)
     ada = world.user
-    world.store.do(accounts.join, tower["id"], ada["id"], "admin")
-    world.store.do(account_removal.remove, bob)
-    assert world.store.look(membership_dump.members, tower["id"]) == {"ada": "admin"}
+    world.store.write_sync(accounts.join, tower["id"], ada["id"], "admin")
+    world.store.write_sync(account_removal.remove, bob)
+    assert world.store.read_sync(membership_dump.members, tower["id"]) == {"ada": "admin"}
 
 
 def test_an_organization_goes_with_its_members(world: World) -> None:
     tower = user(world, "tower", kind="Organization")
-    world.store.do(accounts.join, tower["id"], world.user["id"], "admin")
-    world.store.do(account_removal.remove, tower)
-    assert world.store.look(accounts.by_login, "tower") is None
-    world.store.do(account_removal.check, world.store.look(accounts.by_login, "ada"))
+    world.store.write_sync(accounts.join, tower["id"], world.user["id"], "admin")
+    world.store.write_sync(account_removal.remove, tower)
+    assert world.store.read_sync(accounts.by_login, "tower") is None
+    world.store.write_sync(account_removal.check, world.store.read_sync(accounts.by_login, "ada"))
 
 
 def test_the_last_site_administrator_stays(world: World) -> None:
     bob = user(world, "bob", site_admin=True)
     with pytest.raises(Conflict, match="bob is the last site administrator"):
-        world.store.do(account_removal.remove, bob)
+        world.store.write_sync(account_removal.remove, bob)
     eve = user(world, "eve", site_admin=True)
-    world.store.do(account_removal.remove, bob)
-    world.store.do(membership_dump.set_site_admin, eve["id"], False)
-    world.store.do(account_removal.remove, world.store.look(accounts.by_login, "eve"))
+    world.store.write_sync(account_removal.remove, bob)
+    world.store.write_sync(membership_dump.set_site_admin, eve["id"], False)
+    world.store.write_sync(account_removal.remove, world.store.read_sync(accounts.by_login, "eve"))

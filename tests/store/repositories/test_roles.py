@@ -12,7 +12,7 @@ from store.repositories.repositories import ROLES
 
 
 def test_an_account_has_the_given_values(store: Store, clock: MovableClock) -> None:
-    row = store.do(accounts.create, "Ada", name="Ada L.", email="ada@example.com")
+    row = store.write_sync(accounts.create, "Ada", name="Ada L.", email="ada@example.com")
     assert row == row | {
         "login": "Ada",
         "kind": "User",
@@ -22,22 +22,22 @@ def test_an_account_has_the_given_values(store: Store, clock: MovableClock) -> N
         "created_at": clock.now(),
         "updated_at": clock.now(),
     }
-    assert store.look(accounts.get, row["id"]) == row
-    assert store.look(accounts.by_login, "aDA") == row
-    assert store.look(accounts.by_login, "bob") is None
-    assert store.look(accounts.get, row["id"] + 1) is None
+    assert store.read_sync(accounts.get, row["id"]) == row
+    assert store.read_sync(accounts.by_login, "aDA") == row
+    assert store.read_sync(accounts.by_login, "bob") is None
+    assert store.read_sync(accounts.get, row["id"] + 1) is None
 
 
 def test_logins_that_differ_in_case_alone_are_refused(store: Store) -> None:
-    store.do(accounts.create, "Ada")
+    store.write_sync(accounts.create, "Ada")
     with pytest.raises(Conflict, match="ADA"):
-        store.do(accounts.create, "ADA", kind="Organization")
-    assert len(store.look(accounts.list_all)) == 1
+        store.write_sync(accounts.create, "ADA", kind="Organization")
+    assert len(store.read_sync(accounts.list_all)) == 1
 
 
 @pytest.mark.parametrize("login", ["a", "A-b_c.d", "0", "a" * 100, "a--b", "build.bot"])
 def test_a_valid_login_is_accepted(store: Store, login: str) -> None:
-    assert store.do(accounts.create, login)["login"] == login
+    assert store.write_sync(accounts.create, login)["login"] == login
 
 
 @pytest.mark.parametrize(
@@ -45,23 +45,23 @@ def test_a_valid_login_is_accepted(store: Store, login: str) -> None:
 )
 def test_an_invalid_login_is_rejected(store: Store, login: str) -> None:
     with pytest.raises(Invalid) as caught:
-        store.do(accounts.create, login)
+        store.write_sync(accounts.create, login)
     assert caught.value.field == "login"
 
 
 def test_accounts_are_listed_by_login(store: Store) -> None:
     for login in ("bob", "Cyd", "ada"):
-        store.do(accounts.create, login)
-    assert [row["login"] for row in store.look(accounts.list_all)] == ["ada", "bob", "Cyd"]
+        store.write_sync(accounts.create, login)
+    assert [row["login"] for row in store.read_sync(accounts.list_all)] == ["ada", "bob", "Cyd"]
 
 
 def test_an_account_can_be_updated(store: Store, clock: MovableClock) -> None:
-    made = store.do(accounts.create, "ada", name="Ada")
+    made = store.write_sync(accounts.create, "ada", name="Ada")
     clock.advance(5)
-    store.do(accounts.update, made["id"], name="Ada", email=None)
-    assert store.look(accounts.get, made["id"]) == made
-    store.do(accounts.update, made["id"], name=None, email="a@b.example")
-    changed = store.look(accounts.get, made["id"])
+    store.write_sync(accounts.update, made["id"], name="Ada", email=None)
+    assert store.read_sync(accounts.get, made["id"]) == made
+    store.write_sync(accounts.update, made["id"], name=None, email="a@b.example")
+    changed = store.read_sync(accounts.get, made["id"])
     assert changed == made | {"name": None, "email": "a@b.example", "updated_at": clock.now()}
 
 
@@ -69,16 +69,16 @@ def test_a_password_is_kept_as_argon2id_and_checked(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accounts, "HASHING", FULL)
-    ada = store.do(accounts.create, "ada", password="correct horse")
-    bob = store.do(accounts.create, "bob")
-    stored = store.look(lambda db: db.value("SELECT password_hash FROM account WHERE id = 1"))
+    ada = store.write_sync(accounts.create, "ada", password="correct horse")
+    bob = store.write_sync(accounts.create, "bob")
+    stored = store.read_sync(lambda db: db.value("SELECT password_hash FROM account WHERE id = 1"))
     assert stored.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
     assert "correct" not in stored
-    assert store.look(accounts.check_password, ada["id"], "correct horse")
-    assert not store.look(accounts.check_password, ada["id"], "Correct horse")
-    assert not store.look(accounts.check_password, ada["id"], "")
-    assert not store.look(accounts.check_password, bob["id"], "")
-    assert not store.look(accounts.check_password, 99, "correct horse")
+    assert store.read_sync(accounts.check_password, ada["id"], "correct horse")
+    assert not store.read_sync(accounts.check_password, ada["id"], "Correct horse")
+    assert not store.read_sync(accounts.check_password, ada["id"], "")
+    assert not store.read_sync(accounts.check_password, bob["id"], "")
+    assert not store.read_sync(accounts.check_password, 99, "correct horse")
 
 
 def test_two_equal_passwords_are_kept_differently() -> None:
@@ -86,22 +86,22 @@ def test_two_equal_passwords_are_kept_differently() -> None:
 
 
 def test_joining_an_organization_sets_the_role(store: Store) -> None:
-    ada = store.do(accounts.create, "ada")["id"]
-    org = store.do(accounts.create, "acme", kind="Organization")["id"]
-    assert store.look(accounts.organization_role, org, ada) is None
-    store.do(accounts.join, org, ada, "member")
-    assert store.look(accounts.organization_role, org, ada) == "member"
-    store.do(accounts.join, org, ada, "admin")
-    assert store.look(accounts.organization_role, org, ada) == "admin"
-    assert store.look(membership_dump.members, org) == {"ada": "admin"}
+    ada = store.write_sync(accounts.create, "ada")["id"]
+    org = store.write_sync(accounts.create, "acme", kind="Organization")["id"]
+    assert store.read_sync(accounts.organization_role, org, ada) is None
+    store.write_sync(accounts.join, org, ada, "member")
+    assert store.read_sync(accounts.organization_role, org, ada) == "member"
+    store.write_sync(accounts.join, org, ada, "admin")
+    assert store.read_sync(accounts.organization_role, org, ada) == "admin"
+    assert store.read_sync(membership_dump.members, org) == {"ada": "admin"}
     with pytest.raises(Invalid) as caught:
-        store.do(accounts.join, org, ada, "owner")
+        store.write_sync(accounts.join, org, ada, "owner")
     assert caught.value.field == "role"
 
 
 def test_a_repository_has_the_given_values(store: Store, clock: MovableClock) -> None:
-    ada = store.do(accounts.create, "Ada")
-    row = store.do(
+    ada = store.write_sync(accounts.create, "Ada")
+    row = store.write_sync(
         repositories.create,
         ada["id"],
         "Engine",
@@ -122,19 +122,19 @@ def test_a_repository_has_the_given_values(store: Store, clock: MovableClock) ->
         "updated_at": clock.now(),
         "pushed_at": None,
     }
-    assert store.look(repositories.get, row["id"]) == row
-    assert store.look(repositories.find, "ADA", "eNGINE") == row
-    assert store.look(repositories.find, "ada", "other") is None
-    assert store.look(repositories.find, "bob", "engine") is None
+    assert store.read_sync(repositories.get, row["id"]) == row
+    assert store.read_sync(repositories.find, "ADA", "eNGINE") == row
+    assert store.read_sync(repositories.find, "ada", "other") is None
+    assert store.read_sync(repositories.find, "bob", "engine") is None
 
 
 def test_a_repositorys_name_is_taken_within_its_owner(store: Store) -> None:
-    ada, bob = (store.do(accounts.create, login)["id"] for login in ("ada", "bob"))
-    store.do(repositories.create, ada, "engine")
-    store.do(repositories.create, bob, "engine")
+    ada, bob = (store.write_sync(accounts.create, login)["id"] for login in ("ada", "bob"))
+    store.write_sync(repositories.create, ada, "engine")
+    store.write_sync(repositories.create, bob, "engine")
     with pytest.raises(Conflict):
-        store.do(repositories.create, ada, "ENGINE")
-    assert [row["full_name"] for row in store.look(repositories.list_all)] == [
+        store.write_sync(repositories.create, ada, "ENGINE")
+    assert [row["full_name"] for row in store.read_sync(repositories.list_all)] == [
         "ada/engine",
         "bob/engine",
     ]
@@ -142,24 +142,24 @@ def test_a_repositorys_name_is_taken_within_its_owner(store: Store) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "a/b", "é", "a" * 101, "a\n"])
 def test_a_wrong_repository_name_is_refused(store: Store, name: str) -> None:
-    ada = store.do(accounts.create, "ada")
+    ada = store.write_sync(accounts.create, "ada")
     with pytest.raises(Invalid) as caught:
-        store.do(repositories.create, ada["id"], name)
+        store.write_sync(repositories.create, ada["id"], name)
     assert caught.value.field == "name"
 
 
 @pytest.mark.parametrize("name", ["a", ".github", "...", "a.b-c_d", "a" * 100])
 def test_a_valid_repository_name_is_accepted(store: Store, name: str) -> None:
-    ada = store.do(accounts.create, "ada")
-    assert store.do(repositories.create, ada["id"], name)["name"] == name
+    ada = store.write_sync(accounts.create, "ada")
+    assert store.write_sync(repositories.create, ada["id"], name)["name"] == name
 
 
 def test_a_repository_can_be_updated(store: Store, clock: MovableClock) -> None:
-    ada = store.do(accounts.create, "ada")
-    made = store.do(repositories.create, ada["id"], "engine")
+    ada = store.write_sync(accounts.create, "ada")
+    made = store.write_sync(repositories.create, ada["id"], "engine")
     clock.advance(5)
-    store.do(repositories.update, made["id"], private=True, description="new")
-    assert store.look(repositories.get, made["id"]) == made | {
+    store.write_sync(repositories.update, made["id"], private=True, description="new")
+    assert store.read_sync(repositories.get, made["id"]) == made | {
         "private": 1,
         "description": "new",
         "updated_at": clock.now(),
@@ -196,14 +196,14 @@ EXPECTED = {
 
 
 def test_each_account_has_its_role(store: Store) -> None:
-    found = store.do(people_of)
+    found = store.write_sync(people_of)
     repos = [
-        store.look(repositories.find, owner, name)
+        store.read_sync(repositories.find, owner, name)
         for owner in ("owner", "org")
         for name in ("public", "private")
     ]
     assert {
-        who: tuple(store.look(repositories.role_of, repo, account) for repo in repos)
+        who: tuple(store.read_sync(repositories.role_of, repo, account) for repo in repos)
         for who, account in found.items()
     } == EXPECTED
 
@@ -213,33 +213,33 @@ def test_each_account_has_its_role(store: Store) -> None:
 def test_a_collaborator_has_the_role_that_was_granted(
     store: Store, role: str, private: bool
 ) -> None:
-    ada, bob = (store.do(accounts.create, login) for login in ("ada", "bob"))
-    repo = store.do(repositories.create, ada["id"], "engine", private=private)
-    other = store.do(repositories.create, ada["id"], "other", private=private)
-    store.do(repositories.grant, repo["id"], bob["id"], role)
-    assert store.look(repositories.role_of, repo, bob) == role
-    assert store.look(repositories.role_of, other, bob) == (None if private else "read")
-    assert store.look(membership_dump.collaborators, repo["id"]) == {"bob": role}
+    ada, bob = (store.write_sync(accounts.create, login) for login in ("ada", "bob"))
+    repo = store.write_sync(repositories.create, ada["id"], "engine", private=private)
+    other = store.write_sync(repositories.create, ada["id"], "other", private=private)
+    store.write_sync(repositories.grant, repo["id"], bob["id"], role)
+    assert store.read_sync(repositories.role_of, repo, bob) == role
+    assert store.read_sync(repositories.role_of, other, bob) == (None if private else "read")
+    assert store.read_sync(membership_dump.collaborators, repo["id"]) == {"bob": role}
 
 
 def test_the_highest_of_several_roles_counts(store: Store) -> None:
-    found = store.do(people_of)
-    repo = store.look(repositories.find, "org", "private")
-    store.do(repositories.grant, repo["id"], found["member"]["id"], "write")
-    assert store.look(repositories.role_of, repo, found["member"]) == "write"
-    store.do(repositories.grant, repo["id"], found["org-admin"]["id"], "triage")
-    assert store.look(repositories.role_of, repo, found["org-admin"]) == "admin"
-    store.do(repositories.grant, repo["id"], found["member"]["id"], "read")
-    assert store.look(repositories.role_of, repo, found["member"]) == "read"
+    found = store.write_sync(people_of)
+    repo = store.read_sync(repositories.find, "org", "private")
+    store.write_sync(repositories.grant, repo["id"], found["member"]["id"], "write")
+    assert store.read_sync(repositories.role_of, repo, found["member"]) == "write"
+    store.write_sync(repositories.grant, repo["id"], found["org-admin"]["id"], "triage")
+    assert store.read_sync(repositories.role_of, repo, found["org-admin"]) == "admin"
+    store.write_sync(repositories.grant, repo["id"], found["member"]["id"], "read")
+    assert store.read_sync(repositories.role_of, repo, found["member"]) == "read"
 
 
 def test_an_unknown_role_is_refused(store: Store) -> None:
-    ada, bob = (store.do(accounts.create, login) for login in ("ada", "bob"))
-    repo = store.do(repositories.create, ada["id"], "engine")
+    ada, bob = (store.write_sync(accounts.create, login) for login in ("ada", "bob"))
+    repo = store.write_sync(repositories.create, ada["id"], "engine")
     with pytest.raises(Invalid) as caught:
-        store.do(repositories.grant, repo["id"], bob["id"], "owner")
+        store.write_sync(repositories.grant, repo["id"], bob["id"], "owner")
     assert caught.value.field == "role"
-    assert store.look(membership_dump.collaborators, repo["id"]) == {}
+    assert store.read_sync(membership_dump.collaborators, repo["id"]) == {}
 
 
 def test_roles_are_ordered() -> None:
@@ -251,9 +251,9 @@ def test_roles_are_ordered() -> None:
 
 
 def test_a_site_administrator_is_made_and_unmade(store: Store) -> None:
-    bob = store.do(accounts.create, "bob")
+    bob = store.write_sync(accounts.create, "bob")
     for site_admin in (True, False):
-        store.do(membership_dump.set_site_admin, bob["id"], site_admin)
-        changed = store.look(accounts.get, bob["id"])
+        store.write_sync(membership_dump.set_site_admin, bob["id"], site_admin)
+        changed = store.read_sync(accounts.get, bob["id"])
         assert changed is not None
         assert changed["site_admin"] == site_admin

@@ -22,9 +22,9 @@ FIRST = "2026-01-01T00:00:00Z"
 @pytest.fixture
 def repo(world: World) -> Row:
     """A repository of an organization with a pattern of its own."""
-    org = world.store.do(accounts.create, "acme", kind="Organization")
-    world.store.do(secret_patterns.put_reported, org["id"], OWN)
-    return world.store.do(repositories.create, org["id"], "tools")
+    org = world.store.write_sync(accounts.create, "acme", kind="Organization")
+    world.store.write_sync(secret_patterns.put_reported, org["id"], OWN)
+    return world.store.write_sync(repositories.create, org["id"], "tools")
 
 
 def report(world: World, repo: Row, action: str = "created", **alert: Any) -> None:
@@ -38,11 +38,11 @@ def report(world: World, repo: Row, action: str = "created", **alert: Any) -> No
         "source_id": 0,
         "received_at": world.now,
     }
-    world.store.do(projection_table.project, event, payload)
+    world.store.write_sync(projection_table.project, event, payload)
 
 
 def counts(world: World, repo: Row, token_type: str = NPM) -> tuple[int, ...]:
-    rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
+    rows = world.store.read_sync(secret_patterns.list_all, repo["owner_id"])
     (row,) = [one for one in rows if one["token_type"] == token_type]
     return tuple(row[name] for name in secret_patterns.COUNTS)
 
@@ -71,18 +71,20 @@ def test_later_payloads_update_the_counts_of_an_alert(world: World, repo: Row) -
 
 @pytest.mark.parametrize("named", ["cp_1", "tower-key"])
 def test_an_organizations_own_pattern(world: World, repo: Row, named: str) -> None:
-    before = world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"]
+    before = world.store.read_sync(secret_patterns.list_all, repo["owner_id"])[-1]["version"]
     report(world, repo, secret_type=named)
     assert counts(world, repo, "cp_1") == (1, 0, 0, 0)
     # An alert does not change the pattern.
-    assert world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"] == before
+    assert (
+        world.store.read_sync(secret_patterns.list_all, repo["owner_id"])[-1]["version"] == before
+    )
 
 
 def test_an_unknown_pattern_is_added(world: World, repo: Row) -> None:
     name = {"secret_type": "bell_key", "secret_type_display_name": "Bell Key"}
     for number in (1, 2):
         report(world, repo, number=number, **name)
-    rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
+    rows = world.store.read_sync(secret_patterns.list_all, repo["owner_id"])
     (row,) = [one for one in rows if one["token_type"] == "BELL_KEY"]
     assert (row["slug"], row["display_name"], row["custom"]) == ("bell_key", "Bell Key", 0)
     assert (row["alerts"], row["setting"]) == (2, "not-set")
@@ -94,13 +96,13 @@ def test_unknown_patterns_are_bounded(
     monkeypatch.setattr(secret_patterns, "MOST", 2)
     for number in range(4):
         report(world, repo, number=number, secret_type=f"strange_{number}")
-    rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
+    rows = world.store.read_sync(secret_patterns.list_all, repo["owner_id"])
     assert [row["slug"] for row in rows if "strange" in row["slug"]] == ["strange_0"]
 
 
 def test_a_users_repository_has_no_patterns(world: World) -> None:
     report(world, world.repo)
-    assert world.store.look(lambda db: db.value("SELECT count(*) FROM secret_alert")) == 0
+    assert world.store.read_sync(lambda db: db.value("SELECT count(*) FROM secret_alert")) == 0
 
 
 def test_nothing_odd_is_counted(world: World, repo: Row) -> None:
@@ -122,7 +124,7 @@ def test_a_change_of_settings_keeps_an_alert_that_is_counted_meanwhile(
 ) -> None:
     owner_id = repo["owner_id"]
     counted = {"token_type": NPM, "alerts": 5}
-    world.store.do(secret_patterns.put_reported, owner_id, counted | {"alerts": 4})
+    world.store.write_sync(secret_patterns.put_reported, owner_id, counted | {"alerts": 4})
 
     def count(db: Connection) -> bool:
         return secret_patterns.put_reported(db, owner_id, counted)
@@ -138,7 +140,7 @@ def test_a_change_of_settings_keeps_an_alert_that_is_counted_meanwhile(
 def test_one_of_two_changes_has_the_version_of_a_pattern(
     world: World, other: Store, repo: Row, url: str
 ) -> None:
-    rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
+    rows = world.store.read_sync(secret_patterns.list_all, repo["owner_id"])
     (known,) = [row["version"] for row in rows if row["custom"]]
 
     def change(db: Connection) -> tuple[str, bool]:

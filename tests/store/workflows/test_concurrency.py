@@ -71,18 +71,18 @@ def names(rows: list[Row] | None) -> list[str] | None:
 
 
 def group(world: World, name: str = "prod") -> Row | None:
-    return world.store.look(concurrency.get, world.repo["id"], name)
+    return world.store.read_sync(concurrency.get, world.repo["id"], name)
 
 
 def queue(world: World, name: str = "prod") -> list[str] | None:
     found = group(world, name)
-    return None if found is None else names(world.store.look(concurrency.members, found["id"]))
+    return None if found is None else names(world.store.read_sync(concurrency.members, found["id"]))
 
 
 def ahead(world: World, of: str, number: int, name: str = "prod") -> list[str] | None:
     found = required(group(world, name))
     ask = {"run": concurrency.ahead_of_run, "job": concurrency.ahead_of_job}[of]
-    return names(world.store.look(ask, found, number))
+    return names(world.store.read_sync(ask, found, number))
 
 
 def configured(world: World, number: int = 1) -> dict[str, list[int]]:
@@ -98,7 +98,7 @@ def configured(world: World, number: int = 1) -> dict[str, list[int]]:
             for each in groups
         }
 
-    return world.store.look(read)
+    return world.store.read_sync(read)
 
 
 # Runs
@@ -239,7 +239,7 @@ def test_jobs_have_groups_of_their_own(world: World) -> None:
     assert ahead(world, "job", 101, "db") == ["2/101+"]
     assert configured(world, 1) == {"db": [1], "prod": [0]}
     found = required(group(world, "db"))
-    rows = world.store.look(concurrency.members, found["id"])
+    rows = world.store.read_sync(concurrency.members, found["id"])
     assert [(row["run_name"], row["job_name"]) for row in rows] == [
         ("CI", "job 101"),
         ("run 1", "job 100"),
@@ -361,7 +361,7 @@ def test_pages_of_a_configuration(world: World) -> None:
         rows = concurrency.of_run(db, row["id"], limit=2, **place)
         return "".join(each["name"] for each in rows)
 
-    look = world.store.look
+    look = world.store.read_sync
     assert look(read) == "ab"
     assert [look(lambda db, k=key: read(db, after=k)) for key in (b"b", b"c", b"e")] == [
         "cd",
@@ -384,7 +384,7 @@ def test_active_groups(world: World) -> None:
         rows = concurrency.active(db, repo_id, limit=2, **place)
         return concurrency.count_active(db, repo_id), [row["name"] for row in rows]
 
-    look = world.store.look
+    look = world.store.read_sync
     assert look(read, world.repo["id"]) == (3, ["a", "b"])
     assert look(lambda db: read(db, world.repo["id"], after=b"b")) == (3, ["c"])
     assert look(read, elsewhere["id"]) == (0, [])
@@ -395,7 +395,7 @@ def test_active_groups(world: World) -> None:
 def test_groups_are_a_repository_s(world: World) -> None:
     run(world, 1, concurrency={"group": "prod"})
     other = world.another_repo()
-    assert world.store.look(concurrency.get, other["id"], "prod") is None
+    assert world.store.read_sync(concurrency.get, other["id"], "prod") is None
 
 
 # Bounds
@@ -523,7 +523,7 @@ def test_the_queue_matches_a_simple_model(world: World, steps: list[Step]) -> No
         _compare(db, world, model)
         return lambda: None
 
-    world.store.do(play)
+    world.store.write_sync(play)
 
 
 def _step(

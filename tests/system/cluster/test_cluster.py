@@ -158,7 +158,7 @@ class Cluster(Deployment):
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     with own_server(max_connections=100) as server, receiving(tmp_path) as receiver:
         store = open_store(server.url(), data_dir=tmp_path)
-        token = store.do(seed, receiver.url)
+        token = store.write_sync(seed, receiver.url)
         store.shut()
         installation = Installation(tmp_path, server.url())
         try:

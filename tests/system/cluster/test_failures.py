@@ -169,7 +169,7 @@ def trouble(server: Server, migrated_database: str, tmp_path: Path) -> Iterator[
     url = server.url(migrated_database, "tocsin")
     with receiving(tmp_path) as receiver:
         store = open_store(url, data_dir=tmp_path)
-        token = store.do(seed, receiver.url)
+        token = store.write_sync(seed, receiver.url)
         store.shut()
         installation = Installation(tmp_path, url)
         try:

@@ -22,7 +22,7 @@ KEY, DATA = Path("/etc/tocsin/secret.key"), Path("/var/lib/tocsin")
 
 def hook(store: Store, url: str, options: dict[str, Any]) -> None:
     """Create a hook of ada/engine for pushes."""
-    store.do(_hook, url, options)
+    store.write_sync(_hook, url, options)
 
 
 def _hook(db: Any, url: str, options: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ def _hook(db: Any, url: str, options: dict[str, Any]) -> None:
 
 def forget_hooks(store: Store) -> None:
     """Delete all hooks of ada/engine, with their deliveries."""
-    store.do(_forget_hooks)
+    store.write_sync(_forget_hooks)
 
 
 def _forget_hooks(db: Any) -> None:
@@ -47,13 +47,13 @@ def _forget_hooks(db: Any) -> None:
 
 def rows(store: Store) -> list[dict[str, Any]]:
     """Return every delivery, the newest first."""
-    return store.look(delivery_queries.page, limit=100_000)
+    return store.read_sync(delivery_queries.page, limit=100_000)
 
 
 def count(store: Store, where: str) -> int:
     """Return the number of deliveries that match an SQL condition."""
     statement = f"SELECT count(*) FROM delivery WHERE {where}"
-    return store.look(lambda db: int(db.value(statement)))
+    return store.read_sync(lambda db: int(db.value(statement)))
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from hub.cli import main
 from store import Store
 from store.delivery import deliveries
 
-note = Store.note
+note = Store.write_relaxed
 
 
 async def stuck(self, function, *args, **kwargs):
@@ -31,7 +31,7 @@ async def stuck(self, function, *args, **kwargs):
     return await note(self, function, *args, **kwargs)
 
 
-Store.note = stuck
+Store.write_relaxed = stuck
 main()
 """
 

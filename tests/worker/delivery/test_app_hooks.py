@@ -44,7 +44,7 @@ def mill(harness: WorkerHarness) -> Mill:
         on = installations.create(db, app, owner)
         return Mill(app, on, app_hooks.create(db, app, url=URL, secret=SECRET, content_type="json"))
 
-    return harness.store.do(make)
+    return harness.store.write_sync(make)
 
 
 async def sent(harness: WorkerHarness, body: bytes = b'{"ref":"refs/heads/main"}') -> Post:
@@ -80,11 +80,11 @@ async def test_only_the_payload_of_the_app_names_it(harness: WorkerHarness, mill
 
 async def test_an_attempt_shows_the_sent_payload(harness: WorkerHarness, mill: Mill) -> None:
     post = await sent(harness)
-    (row,) = harness.store.look(attempts.page, mill.hook["id"], limit=2)
+    (row,) = harness.store.read_sync(attempts.page, mill.hook["id"], limit=2)
     assert row["installation_id"] == mill.on["id"]
-    shown = harness.store.look(attempts.get_of_app, mill.app["id"], row["id"])
+    shown = harness.store.read_sync(attempts.get_of_app, mill.app["id"], row["id"])
     assert shown["event_body"] == post.body
-    assert harness.store.look(attempts.get_of_app, mill.app["id"] + 1, row["id"]) is None
+    assert harness.store.read_sync(attempts.get_of_app, mill.app["id"] + 1, row["id"]) is None
 
 
 async def test_another_attempt_names_it_too(harness: WorkerHarness, mill: Mill) -> None:
@@ -92,7 +92,7 @@ async def test_another_attempt_names_it_too(harness: WorkerHarness, mill: Mill) 
     harness.network.script = lambda post: answers.pop(0)
     await harness.work(retry_schedule=[0, 30])
     await harness.event(b'{"a":1}')
-    await until(lambda: harness.store.look(attempts.page, mill.hook["id"], limit=2))
+    await until(lambda: harness.store.read_sync(attempts.page, mill.hook["id"], limit=2))
     await harness.pass_time(31)
     await harness.over(delivered=1)
     first, second = harness.network.posts
@@ -104,11 +104,11 @@ async def test_nothing_is_sent_once_the_installation_is_over(
     harness: WorkerHarness, mill: Mill, change: str
 ) -> None:
     await harness.event()
-    harness.store.do(getattr(installations, change), mill.on)
+    harness.store.write_sync(getattr(installations, change), mill.on)
     await harness.work()
     await harness.over(dead=1)
     assert harness.network.posts == []
-    (row,) = harness.store.look(delivery_queries.page, limit=2)
+    (row,) = harness.store.read_sync(delivery_queries.page, limit=2)
     assert "not installed there" in row["reason"]
 
 
@@ -118,9 +118,9 @@ async def test_events_about_the_app_itself_stay_as_they_are(
     def emit(db: Connection, name: str, payload: dict[str, Any]) -> None:
         outbox.emit(db, name, None, 0, payload, only_hook=mill.hook["id"])
 
-    harness.store.do(emit, "ping", {"zen": "Ring once."})
+    harness.store.write_sync(emit, "ping", {"zen": "Ring once."})
     whole = {"installation": {"id": 7, "app_slug": "mill"}}
-    harness.store.do(emit, "installation", whole)
+    harness.store.write_sync(emit, "installation", whole)
     await harness.work()
     await harness.over(delivered=2)
     found = {post.headers["x-service-event"]: post.body for post in harness.network.posts}
@@ -128,6 +128,6 @@ async def test_events_about_the_app_itself_stay_as_they_are(
         "ping": {"zen": "Ring once."},
         "installation": whole,
     }
-    rows = harness.store.look(attempts.page, mill.hook["id"], limit=3)
+    rows = harness.store.read_sync(attempts.page, mill.hook["id"], limit=3)
     named = {row["event"]: row["installation_id"] for row in rows}
     assert named == {"ping": None, "installation": 7}

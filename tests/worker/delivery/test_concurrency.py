@@ -301,7 +301,9 @@ async def test_redeliveries_and_pings_have_no_way_around(harness: WorkerHarness)
     await harness.over(delivered=30)
     gate = harness.network.script = Gate(["slow.example"])
     for hook_id in range(1, 31):
-        harness.store.do(deliveries.redeliver, receipt.event_id, hook_id, harness.repo["id"])
+        harness.store.write_sync(
+            deliveries.redeliver, receipt.event_id, hook_id, harness.repo["id"]
+        )
     await until(lambda: harness.network.in_flight["slow.example"] == 2)
     await settle()
     assert harness.network.in_flight["slow.example"] == 2

@@ -97,7 +97,7 @@ class Story:
             await asyncio.sleep(0.02)
         # This write waits until the last group with a failing write has ended.
         with contextlib.suppress(Unavailable):
-            await self.harness.store.note(lambda db: None)
+            await self.harness.store.write_relaxed(lambda db: None)
 
     async def start(self) -> None:
         await self.harness.work(max_in_flight=self.chance.choice([3, 1000]))
@@ -133,7 +133,7 @@ async def test_everything_ends(
     assert not harness.leased()
     for row in rows:
         if row["state"] == "delivered":
-            tried = harness.store.look(attempts.of_delivery, row["id"])
+            tried = harness.store.read_sync(attempts.of_delivery, row["id"])
             assert 200 in {each["status_code"] for each in tried}
         else:
             assert row["attempts"] == 8 or row["reason"] == "the hook is not active"

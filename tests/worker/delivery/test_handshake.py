@@ -64,13 +64,13 @@ async def test_workers_share_the_granted_rate(harness: WorkerHarness) -> None:
     await harness.over(delivered=1)
     lanes = worker.dispatcher.lanes
     assert lanes.get(hook_id).rate == 2
-    other = harness.store.do(leases.acquire, "another worker", HOUR)
+    other = harness.store.write_sync(leases.acquire, "another worker", HOUR)
     # The rate lets this event wait, so its lane is in use during the poll.
     await harness.event()
     await worker.poll()
     await harness.over(delivered=2)
     assert lanes.get(hook_id).rate == 1
-    harness.store.do(leases.release, other)
+    harness.store.write_sync(leases.release, other)
     await harness.event()
     await worker.poll()
     await harness.over(delivered=3)
@@ -117,7 +117,7 @@ async def test_without_consent_nothing_is_sent(harness: WorkerHarness, ends: str
     assert harness.attempts(hook_id) == []
     answering(harness, GRANTED)
     if ends == "resume":
-        harness.store.do(lambda db: hook_pauses.resume(db, row))
+        harness.store.write_sync(lambda db: hook_pauses.resume(db, row))
     else:
         harness.edit(hook_id, options={})
     await harness.over(delivered=1)
@@ -142,7 +142,7 @@ async def test_a_deleted_hook_gets_its_last_event_with_consent_alone(
         outbox.emit(db, "meta", "deleted", harness.repo["id"], {}, only_hook=hook_id)
         hook_removal.delete(db, harness.hook_row(hook_id))
 
-    harness.store.do(delete)
+    harness.store.write_sync(delete)
     await harness.work(request_origin=ORIGIN)
     await until(lambda: "waiting" not in harness.states(hook_id))
     assert methods(harness)[before:] == (["POST"] if state == "granted" else [])

@@ -66,7 +66,7 @@ async def test_the_backlog_of_a_hanging_hook_delays_no_other(harness: WorkerHarn
     gate = harness.network.script = Gate(["h1.example"])
     hanging = harness.hook()
     backlog = [harness.arrival() for _ in range(5000)]
-    harness.store.do(events.accept_all, backlog)
+    harness.store.write_sync(events.accept_all, backlog)
     healthy = harness.hook(events=["issues"])
     worker = await harness.work()
     await until(lambda: harness.network.in_flight["h1.example"] == FIRST_WINDOW)
@@ -337,7 +337,7 @@ def rests(caplog: pytest.LogCaptureFixture) -> list[str]:
 def resting_until(harness: WorkerHarness, hook_id: int) -> int | None:
     """The stored time (microseconds) until which the cooldown of the hook lasts, or None."""
     sql = "SELECT resting_until FROM hook WHERE id = :id"
-    found: int | None = harness.store.look(lambda db: db.value(sql, id=hook_id))
+    found: int | None = harness.store.read_sync(lambda db: db.value(sql, id=hook_id))
     return found
 
 
@@ -455,8 +455,8 @@ async def test_a_hook_that_was_changed_during_its_rest_is_tried_after_a_restart(
     harness.clock.advance(1)
     row = harness.hook_row(hook_id)
     if change == "resume":
-        row = harness.store.do(hook_pauses.pause, row)
-        harness.store.do(hook_pauses.resume, row)
+        row = harness.store.write_sync(hook_pauses.pause, row)
+        harness.store.write_sync(hook_pauses.resume, row)
     elif change == "enable":
         harness.edit(hook_id, active=False)
         harness.edit(hook_id, active=True)

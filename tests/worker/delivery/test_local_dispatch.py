@@ -216,9 +216,9 @@ async def test_a_replay_wakes_the_worker(harness: WorkerHarness) -> None:
     await harness.work()
     await harness.over(delivered=10)
     chosen = replay_selection.ReplaySelection(since=0)
-    many, newest = harness.store.look(replay_selection.total, chosen)
+    many, newest = harness.store.read_sync(replay_selection.total, chosen)
     assert many == 20
-    made, _ = harness.store.do(replay_deliveries.create, chosen, 0, newest, 100)
+    made, _ = harness.store.write_sync(replay_deliveries.create, chosen, 0, newest, 100)
     assert made == 20
     await harness.over(delivered=30)
 
@@ -292,7 +292,7 @@ async def test_a_command_of_another_process_wakes_the_worker(
 ) -> None:
     hook_id = harness.hook()
     await harness.work()
-    hub.do(outbox.emit, "ping", None, harness.repo["id"], {}, only_hook=hook_id)
+    hub.write_sync(outbox.emit, "ping", None, harness.repo["id"], {}, only_hook=hook_id)
     await harness.over(delivered=1)
 
 

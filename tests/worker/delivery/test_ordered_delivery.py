@@ -140,10 +140,10 @@ async def test_a_key_that_blocks_waits_for_an_operator(harness: WorkerHarness) -
         await harness.event(body(1, step=step))
         await harness.event(body(2, step=step))
     await harness.over(delivered=3, dead=1, waiting=2)
-    (key,) = harness.store.look(operations.keys, hook_id, 10)
+    (key,) = harness.store.read_sync(operations.keys, hook_id, 10)
     assert (key["key"], key["behind"]) == ("1", 2)
     assert key["blocked_at"] is not None
-    harness.store.do(operations.skip, hook_id, "1")
+    harness.store.write_sync(operations.skip, hook_id, "1")
     harness.worker.wake([hook_id])
     await harness.over(delivered=5, dead=1)
     assert receiver.steps[1] == [1, 2]
@@ -157,7 +157,7 @@ async def test_a_redelivery_frees_the_key_that_it_blocked(harness: WorkerHarness
     first = await harness.event(body(1, step=0))
     await harness.event(body(1, step=1))
     await harness.over(dead=1, waiting=1)
-    harness.store.do(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
+    harness.store.write_sync(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
     harness.worker.wake([hook_id])
     await harness.over(dead=1, delivered=2)
     assert receiver.steps[1] == [0, 1]
@@ -172,7 +172,7 @@ async def test_a_redelivery_waits_for_the_request_in_flight(harness: WorkerHarne
     await harness.work()
     first = await harness.event(b"{}")
     await until(lambda: harness.network.posts)
-    harness.store.do(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
+    harness.store.write_sync(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
     harness.worker.wake([hook_id])
     await settle()
     assert len(harness.network.posts) == 1
@@ -186,7 +186,7 @@ async def test_a_failing_redelivery_does_not_hold_the_key(harness: WorkerHarness
     await harness.work()
     first = await harness.event(body(1, step=0))
     await harness.over(delivered=1)
-    harness.store.do(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
+    harness.store.write_sync(deliveries.redeliver, first.event_id, hook_id, harness.repo["id"])
     harness.worker.wake([hook_id])
     await harness.recorded(hook_id, 2)
     await harness.event(body(1, step=1))
@@ -218,7 +218,7 @@ async def test_payloads_without_a_key_are_ordered_together(harness: WorkerHarnes
         await harness.event(json.dumps({"pull_request": {"id": value}}).encode())
     await harness.event(b"{}")
     await harness.over(delivered=4)
-    overview = harness.store.look(operations.overview, hook_id)
+    overview = harness.store.read_sync(operations.overview, hook_id)
     assert overview == {
         "ordering": "/pull_request/id",
         "sequence": 4,
@@ -265,7 +265,7 @@ async def test_deliveries_of_a_deleted_hook_are_marked_dead(harness: WorkerHarne
     hook_id = harness.hook(options=BY_NUMBER)
     for step in range(3):
         await harness.event(body(1, step=step))
-    harness.store.do(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
+    harness.store.write_sync(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
     await harness.work()
     await harness.over(dead=3)
 
@@ -285,7 +285,7 @@ async def test_deliveries_behind_a_blocked_key_end_with_their_hook(harness: Work
         outbox.emit(db, "meta", "deleted", harness.repo["id"], {"step": 9}, only_hook=hook_id)
         hook_removal.delete(db, hooks.by_id(db, hook_id))
 
-    harness.store.do(delete)
+    harness.store.write_sync(delete)
     await harness.over(dead=3, delivered=1)
     assert harness.network.posts[-1].headers["x-github-event"] == "meta"
     assert blocked(harness) == []
@@ -293,7 +293,7 @@ async def test_deliveries_behind_a_blocked_key_end_with_their_hook(harness: Work
 
 def blocked(harness: WorkerHarness) -> list[Any]:
     sql = "SELECT key FROM ordering_key WHERE blocked_at IS NOT NULL"
-    return harness.store.look(lambda db: db.tuples(sql))
+    return harness.store.read_sync(lambda db: db.tuples(sql))
 
 
 async def test_a_request_in_flight_at_the_deletion_blocks_no_key(harness: WorkerHarness) -> None:
@@ -303,7 +303,7 @@ async def test_a_request_in_flight_at_the_deletion_blocks_no_key(harness: Worker
     for step in range(3):
         await harness.event(body(1, step=step))
     await until(lambda: harness.network.posts)
-    harness.store.do(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
+    harness.store.write_sync(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
     gate.opened.set()
     await harness.over(dead=3)
     assert blocked(harness) == []
@@ -318,7 +318,7 @@ async def test_pruning_ends_deliveries_of_removed_hooks(harness: WorkerHarness, 
         await harness.event(body(1, step=step))
     await harness.over(dead=1, waiting=3)
     removed = {"stays": "UPDATE hook SET deleted_at = 1, version = 9", "goes": "DELETE FROM hook"}
-    harness.store.do(lambda db: db.execute(f"{removed[row]} WHERE id = :id", id=hook_id))
+    harness.store.write_sync(lambda db: db.execute(f"{removed[row]} WHERE id = :id", id=hook_id))
     await prune(harness.store, WorkerSettings(), batch=2, pause=0)
     await harness.over(dead=4)
     assert blocked(harness) == []
@@ -333,9 +333,9 @@ async def test_one_batch_frees_a_limited_number_of_keys(harness: WorkerHarness) 
         await harness.event(body(number))
     await harness.over(dead=6, waiting=6)
     sql = "UPDATE hook SET deleted_at = 1, version = 9"
-    harness.store.do(lambda db: db.execute(sql))
+    harness.store.write_sync(lambda db: db.execute(sql))
     for freed, left in ((4, 2), (2, 0), (0, 0)):
-        assert harness.store.do(hook_removal.end_stranded, 1, 4) == freed
+        assert harness.store.write_sync(hook_removal.end_stranded, 1, 4) == freed
         assert len(blocked(harness)) == left
     await harness.pass_time(5)
     await harness.over(dead=12)
@@ -368,7 +368,7 @@ async def test_a_replay_keeps_the_order_of_its_events(harness: WorkerHarness) ->
     await harness.over(delivered=6)
     last = receipts[-1].event_id
     chosen = ReplaySelection(repo_id=harness.repo["id"])
-    harness.store.do(replay_deliveries.create, chosen, 0, last, 100)
+    harness.store.write_sync(replay_deliveries.create, chosen, 0, last, 100)
     await harness.over(delivered=12)
     assert receiver.steps[1] == [*range(6), *range(6)]
     assert [post.headers["webhook-sequence"] for post in harness.network.posts[6:]] == [
@@ -404,8 +404,8 @@ async def test_a_request_in_flight_cannot_be_skipped(harness: WorkerHarness) -> 
     await harness.event(body(1))
     await until(lambda: harness.network.posts)
     with pytest.raises(Conflict, match="in flight"):
-        harness.store.do(operations.skip, hook_id, "1")
-    assert harness.store.do(operations.discard, hook_id, "1") == 1
+        harness.store.write_sync(operations.skip, hook_id, "1")
+    assert harness.store.write_sync(operations.discard, hook_id, "1") == 1
     gate.opened.set()
     await harness.over(delivered=1, dead=1)
 

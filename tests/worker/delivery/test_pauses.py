@@ -8,11 +8,11 @@ from store.hooks import hooks
 
 
 def pause(harness: WorkerHarness, hook_id: int) -> None:
-    harness.store.do(lambda db: hook_pauses.pause(db, hooks.by_id(db, hook_id)))
+    harness.store.write_sync(lambda db: hook_pauses.pause(db, hooks.by_id(db, hook_id)))
 
 
 def resume(harness: WorkerHarness, hook_id: int) -> None:
-    harness.store.do(lambda db: hook_pauses.resume(db, hooks.by_id(db, hook_id)))
+    harness.store.write_sync(lambda db: hook_pauses.resume(db, hooks.by_id(db, hook_id)))
 
 
 async def test_events_of_a_pause_are_delivered_after_it(harness: WorkerHarness) -> None:
@@ -63,12 +63,12 @@ async def test_a_lost_wake_up_is_made_good_by_a_poll(harness: WorkerHarness) -> 
     await harness.event()
     await until(lambda: harness.states()["delivered"] == 1)
     elsewhere = harness.another_store()
-    row = elsewhere.look(hooks.by_id, hook_id)
-    elsewhere.do(hook_pauses.pause, row)
+    row = elsewhere.read_sync(hooks.by_id, hook_id)
+    elsewhere.write_sync(hook_pauses.pause, row)
     await harness.event()
     await settle()
     assert harness.states(hook_id) == {"delivered": 1, "waiting": 1}
-    elsewhere.do(lambda db: hook_pauses.resume(db, hooks.by_id(db, hook_id)))
+    elsewhere.write_sync(lambda db: hook_pauses.resume(db, hooks.by_id(db, hook_id)))
     elsewhere.shut()
     await worker.poll()
     await until(lambda: harness.states(hook_id) == {"delivered": 2})

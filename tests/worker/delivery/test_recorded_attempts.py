@@ -63,7 +63,7 @@ def answers(head: str, body: bytes = b"") -> Handler:
 
 async def test_a_worker_that_stops_has_counted_its_attempts(harness: WorkerHarness) -> None:
     row = await one_attempt(harness, ok)
-    counted = harness.store.look(lambda db: db.tuples("SELECT hook_id, code FROM hook_tally"))
+    counted = harness.store.read_sync(lambda db: db.tuples("SELECT hook_id, code FROM hook_tally"))
     assert counted == [(row["hook_id"], row["status_code"])]
 
 
@@ -325,7 +325,9 @@ async def test_one_forbidden_answer_refuses_them_all(harness: WorkerHarness) -> 
 
 async def test_a_secret_that_does_not_open_is_a_failure_to_see(harness: WorkerHarness) -> None:
     hook_id = harness.hook(secret=SECRET)
-    harness.store.do(lambda db: db.execute("UPDATE hook SET secret = :other", other=b"damaged"))
+    harness.store.write_sync(
+        lambda db: db.execute("UPDATE hook SET secret = :other", other=b"damaged")
+    )
     await harness.work()
     await harness.event()
     (row,) = await harness.recorded(hook_id, 1)

@@ -22,7 +22,7 @@ async def turns(many: int = 20) -> None:
 
 async def written(harness: WorkerHarness) -> None:
     """Wait until the writer has committed all writes that it was given before."""
-    await harness.store.note(lambda db: None)
+    await harness.store.write_relaxed(lambda db: None)
 
 
 async def test_after_a_crash_nothing_is_sent_again_that_was_answered(
@@ -65,7 +65,7 @@ async def test_outcomes_that_come_during_a_write_make_one_group(
     await harness.event()
     await until(lambda: harness.network.in_flight[""] == len(hosts))
     ended = threading.Event()
-    held = asyncio.create_task(harness.store.note(lambda db: ended.wait()))
+    held = asyncio.create_task(harness.store.write_relaxed(lambda db: ended.wait()))
     for gate in gates.values():
         gate.opened.set()
         await turns()

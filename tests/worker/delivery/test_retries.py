@@ -170,14 +170,14 @@ async def test_the_time_without_a_worker_is_not_time_of_failing(
     harness: WorkerHarness, paused: bool
 ) -> None:
     hook_id = await one_failed(harness)
-    await until(lambda: harness.store.look(jobs.last_end) is not None)
+    await until(lambda: harness.store.read_sync(jobs.last_end) is not None)
     await harness.rest()
     if paused:
-        harness.store.do(hook_pauses.pause, harness.hook_row(hook_id))
+        harness.store.write_sync(hook_pauses.pause, harness.hook_row(hook_id))
     harness.clock.advance(5 * DAY)
     await harness.work()
     if paused:
-        harness.store.do(hook_pauses.resume, harness.hook_row(hook_id))
+        harness.store.write_sync(hook_pauses.resume, harness.hook_row(hook_id))
     await harness.recorded(hook_id, 2)
     row = harness.hook_row(hook_id)
     assert row["active"]
@@ -238,7 +238,7 @@ async def test_a_redelivery_goes_to_a_hook_that_is_not_active(harness: WorkerHar
     receipt = await harness.event()
     await harness.over(dead=1)
     harness.network.script = succeeding
-    harness.store.do(deliveries.redeliver, receipt.event_id, hook_id, harness.repo["id"])
+    harness.store.write_sync(deliveries.redeliver, receipt.event_id, hook_id, harness.repo["id"])
     await harness.over(dead=1, delivered=1)
 
 
@@ -297,7 +297,7 @@ async def test_claimed_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarn
     await harness.work()
     await harness.events(20)
     await until(lambda: harness.network.in_flight["h1.example"] == 2)
-    harness.store.do(lambda db: hook_removal.delete(db, harness.hook_row(hook_id)))
+    harness.store.write_sync(lambda db: hook_removal.delete(db, harness.hook_row(hook_id)))
     gate.opened.set()
     await harness.over(delivered=2, dead=18)
     assert {row["reason"] for row in harness.deliveries(state="dead")} == {"the hook was deleted"}
@@ -314,7 +314,7 @@ async def test_a_deleted_hook_gets_its_meta_event_and_the_rest_die(harness: Work
         hook_removal.delete(db, row)
 
     harness.network.script = succeeding
-    harness.store.do(delete)
+    harness.store.write_sync(delete)
     await harness.over(waiting=1, delivered=1)
     assert harness.network.posts[-1].headers["x-github-event"] == "meta"
     assert b'"action":"deleted"' in harness.network.posts[-1].body
@@ -328,14 +328,16 @@ async def test_a_deleted_hook_gets_its_meta_event_and_the_rest_die(harness: Work
 async def test_a_ping_reaches_a_hook_that_is_not_active(harness: WorkerHarness) -> None:
     hook_id = harness.hook(active=False)
     await harness.work()
-    harness.store.do(outbox.emit, "ping", None, harness.repo["id"], {"zen": "."}, only_hook=hook_id)
+    harness.store.write_sync(
+        outbox.emit, "ping", None, harness.repo["id"], {"zen": "."}, only_hook=hook_id
+    )
     await harness.over(delivered=1)
     assert harness.network.posts[0].headers["x-github-event"] == "ping"
 
 
 async def test_deliveries_without_a_hook_are_dead(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness)
-    harness.store.do(lambda db: db.execute("DELETE FROM hook WHERE id = :id", id=hook_id))
+    harness.store.write_sync(lambda db: db.execute("DELETE FROM hook WHERE id = :id", id=hook_id))
     await harness.pass_time(5)
     await harness.over(dead=1)
     assert deliveries_reason(harness) == "the hook is gone"
@@ -344,7 +346,7 @@ async def test_deliveries_without_a_hook_are_dead(harness: WorkerHarness) -> Non
 async def test_deliveries_without_a_body_are_dead(harness: WorkerHarness) -> None:
     hook_id = await one_failed(harness)
     await harness.rest()
-    harness.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+    harness.store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL"))
     await harness.work()
     await harness.pass_time(5)
     await harness.over(dead=1)
@@ -353,5 +355,5 @@ async def test_deliveries_without_a_body_are_dead(harness: WorkerHarness) -> Non
 
 
 def deliveries_reason(harness: WorkerHarness) -> str:
-    (row,) = harness.store.look(delivery_queries.page, limit=10)
+    (row,) = harness.store.read_sync(delivery_queries.page, limit=10)
     return str(row["reason"])

@@ -85,7 +85,7 @@ async def test_the_idle_time_of_the_loop_is_used_under_contention() -> None:
 async def test_the_store_counts_pending_writes(store: Store, url: str) -> None:
     assert store.pending_durable == 0
     writes = [asyncio.ensure_future(store.write(lambda db: None)) for _ in range(3)]
-    notes = asyncio.ensure_future(store.note(lambda db: None))
+    notes = asyncio.ensure_future(store.write_relaxed(lambda db: None))
     await asyncio.sleep(0)
     # Writes to a database server do not compete with the deliveries of this process.
     assert store.pending_durable == (3 if url == "sqlite" else 0)

@@ -86,7 +86,7 @@ async def test_a_recording_whose_result_is_unknown_is_not_repeated(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection to the database is lost after a commit, before its answer."""
-    note, tries = harness.store.note, 0
+    note, tries = harness.store.write_relaxed, 0
 
     async def lost(function: Callable[..., Any], *args: Any) -> Any:
         nonlocal tries
@@ -99,7 +99,7 @@ async def test_a_recording_whose_result_is_unknown_is_not_repeated(
 
     hook_id = harness.hook()
     await harness.work()
-    monkeypatch.setattr(harness.store, "note", lost)
+    monkeypatch.setattr(harness.store, "write_relaxed", lost)
     await harness.event()
     await until(lambda: tries == 2)
     await harness.over(delivered=1)
@@ -303,7 +303,7 @@ async def test_deliveries_go_on_after_a_full_disk(harness: WorkerHarness) -> Non
     )
     await harness.work()
     await harness.events(20)
-    await harness.store.note(_limit_pages, 1)
+    await harness.store.write_relaxed(_limit_pages, 1)
     gate.opened.set()
     await until(lambda: len(harness.network.posts) >= 12)
     worker = harness.worker
@@ -314,7 +314,7 @@ async def test_deliveries_go_on_after_a_full_disk(harness: WorkerHarness) -> Non
     assert len(harness.network.posts) <= sent + 12
     with pytest.raises(Unavailable):
         await harness.event(os.urandom(200_000))
-    await insisting(lambda: harness.store.note(_limit_pages, 1_000_000))
+    await insisting(lambda: harness.store.write_relaxed(_limit_pages, 1_000_000))
     await harness.over(delivered=60)
     assert len(harness.network.posts) == 60
 
@@ -328,14 +328,14 @@ async def test_unrecorded_outcomes_are_bounded(
     for _ in range(3):
         harness.hook(options={"concurrency": 4})
     worker = await harness.work()
-    note = harness.store.note
+    note = harness.store.write_relaxed
 
     async def slow(function: Any, *given: Any) -> Any:
         if function is attempt_outcomes.record:
             await over.wait()
         return await note(function, *given)
 
-    monkeypatch.setattr(harness.store, "note", slow)
+    monkeypatch.setattr(harness.store, "write_relaxed", slow)
     await harness.events(100)
     await until(lambda: worker.dispatcher.admission.blocked())
     await until(lambda: worker.dispatcher.in_flight == 0)

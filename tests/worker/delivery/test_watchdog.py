@@ -121,7 +121,7 @@ async def test_a_store_that_never_answers_is_stalled(
 
         return hanging
 
-    for kept in (Store.note, Store.write):
+    for kept in (Store.write_relaxed, Store.write):
         monkeypatch.setattr(Store, kept.__name__, hangs(kept))
     hook_id = harness.hook()
     worker = await harness.work()

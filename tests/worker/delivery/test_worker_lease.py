@@ -50,7 +50,7 @@ async def test_stopping_finishes_deliveries_in_flight_and_returns_the_rest(
     await stopping
     assert harness.counts() == {"waiting": 26, "delivered": 4, "dead": 0, "filtered": 0}
     assert not harness.leased()
-    assert harness.store.look(held) == []
+    assert harness.store.read_sync(held) == []
     await harness.work()
     await harness.over(delivered=30)
     assert len(harness.network.posts) == 30
@@ -94,7 +94,7 @@ async def test_events_that_come_while_it_stops_wait(harness: WorkerHarness) -> N
 async def test_a_worker_without_work_stops_at_once(harness: WorkerHarness) -> None:
     await harness.work()
     await harness.rest()
-    assert harness.store.look(held) == []
+    assert harness.store.read_sync(held) == []
 
 
 async def test_restarts_lose_no_delivery(harness: WorkerHarness) -> None:
@@ -124,7 +124,7 @@ async def test_after_a_crash_everything_is_delivered(harness: WorkerHarness) -> 
     await harness.over(delivered=300)
     sent = Counter((post.host, post.guid) for post in harness.network.posts)
     assert len(sent) == 300, "each delivery was sent at least once"
-    assert harness.store.look(held) == [2]
+    assert harness.store.read_sync(held) == [2]
 
 
 async def test_a_crash_before_the_outcome_is_recorded_sends_again(harness: WorkerHarness) -> None:
@@ -182,13 +182,13 @@ async def test_the_only_worker_keeps_its_lease_through_clock_jumps(
     gate = harness.network.script = Gate(["h1.example"])
     hook_id = harness.hook()
     worker = await harness.work(keep_attempts=FOREVER, keep_bodies=FOREVER)
-    (lease_id,) = harness.store.look(held)
+    (lease_id,) = harness.store.read_sync(held)
     await harness.events(20)
     await until(lambda: harness.network.in_flight["h1.example"] == 4)
     for seconds in (HOUR, 1000 * 24 * HOUR, -2000 * 24 * HOUR, 2000 * 24 * HOUR):
         harness.clock.advance(seconds)
         await worker.poll()
-        assert harness.store.look(held) == [lease_id]
+        assert harness.store.read_sync(held) == [lease_id]
     gate.opened.set()
     await harness.over(delivered=20)
     assert len(harness.attempts(hook_id)) == 20, "nothing was sent twice"
@@ -196,11 +196,11 @@ async def test_the_only_worker_keeps_its_lease_through_clock_jumps(
 
 async def test_a_lease_is_renewed(harness: WorkerHarness, one_of_many: None) -> None:
     worker = await harness.work()
-    (lease_id,) = harness.store.look(held)
+    (lease_id,) = harness.store.read_sync(held)
     for _ in range(20):
         harness.clock.advance(20)
         await worker.poll()
-    assert harness.store.look(held) == [lease_id]
+    assert harness.store.read_sync(held) == [lease_id]
 
 
 async def test_a_late_renewal_keeps_a_lease_that_was_not_ended(
@@ -213,7 +213,7 @@ async def test_a_late_renewal_keeps_a_lease_that_was_not_ended(
     await until(lambda: harness.network.in_flight["h1.example"] == 4)
     harness.clock.advance(HOUR)
     await worker.poll()
-    assert harness.store.look(held) == [1]
+    assert harness.store.read_sync(held) == [1]
     gate.opened.set()
     await harness.over(delivered=50)
     assert len(harness.network.posts) == 50, "nothing was sent twice"
@@ -230,10 +230,10 @@ async def test_the_lease_is_renewed_while_a_poll_takes_long(
         harness.clock.advance(20)
         await worker.lease.renew()
         assert worker.dispatcher.leased.can_send
-        assert not harness.store.do(leases.release_expired)
+        assert not harness.store.write_sync(leases.release_expired)
     slow.over.set()
     await polling
-    assert harness.store.look(held) == [1]
+    assert harness.store.read_sync(held) == [1]
 
 
 async def test_after_the_clock_has_jumped_nothing_is_stuck(
@@ -242,13 +242,13 @@ async def test_after_the_clock_has_jumped_nothing_is_stuck(
     gate = harness.network.script = Gate(["h1.example"])
     harness.hook()
     worker = await harness.work()
-    (first,) = harness.store.look(held)
+    (first,) = harness.store.read_sync(held)
     await harness.events(50)
     await until(lambda: harness.network.in_flight["h1.example"] == 4)
     harness.clock.advance(HOUR)
-    harness.store.do(leases.release_expired)
+    harness.store.write_sync(leases.release_expired)
     await worker.poll()
-    (second,) = harness.store.look(held)
+    (second,) = harness.store.read_sync(held)
     assert second != first
     assert worker.dispatcher.local.lease() == second
     await harness.events(20)
@@ -283,7 +283,7 @@ async def test_a_lease_that_another_worker_ended_loses_no_delivery(
     worker = await harness.work()
     await harness.events(10)
     harness.clock.advance(HOUR)
-    harness.store.do(leases.release_expired)
+    harness.store.write_sync(leases.release_expired)
     await harness.events(10)
     await worker.poll()
     gate.opened.set()
@@ -371,14 +371,14 @@ def take_over(harness: WorkerHarness, one_of_many: None) -> Iterator[TakeOver]:
     taken: list[int] = []
 
     def take() -> list[int]:
-        harness.store.do(leases.release_expired)
-        taken.append(harness.store.do(leases.acquire, "other", 100 * HOUR * SECOND))
-        claimed, _ = harness.store.do(deliveries.claim, [1], taken[-1], 100)
+        harness.store.write_sync(leases.release_expired)
+        taken.append(harness.store.write_sync(leases.acquire, "other", 100 * HOUR * SECOND))
+        claimed, _ = harness.store.write_sync(deliveries.claim, [1], taken[-1], 100)
         return [one.id for one in claimed]
 
     yield take
     for lease_id in taken:
-        harness.store.do(leases.release, lease_id)
+        harness.store.write_sync(leases.release, lease_id)
 
 
 async def test_no_request_starts_after_the_lease_ended(
@@ -468,7 +468,7 @@ async def test_an_answer_after_the_end_of_the_lease_is_recorded(
     await until(lambda: harness.network.in_flight["h1.example"] == 4)
     harness.clock.advance(HOUR)
     # Another worker has ended the lease, but has not claimed the deliveries yet.
-    harness.store.do(leases.release_expired)
+    harness.store.write_sync(leases.release_expired)
     gate.opened.set()
     await harness.over(delivered=4)
     await worker.poll()

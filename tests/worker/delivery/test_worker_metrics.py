@@ -79,7 +79,7 @@ async def test_a_dead_delivery_is_counted_and_logged(
 async def test_a_delivery_without_a_body_is_counted_as_dropped(harness: WorkerHarness) -> None:
     harness.hook()
     await harness.event()
-    harness.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+    harness.store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL"))
     metrics = (await harness.work()).metrics
     await harness.over(dead=1)
     await until(lambda: metrics.deliveries.values()[("dropped",)] == 1)

@@ -79,7 +79,7 @@ async def test_a_repository_is_imported(place: GitPlace) -> None:
     assert git(place.made, "fsck", "--strict") == ""
     assert git(place.made, "symbolic-ref", "HEAD") == "refs/heads/main"
     assert place.left() == []
-    assert place.store.look(import_rounds.next_due) is None
+    assert place.store.read_sync(import_rounds.next_due) is None
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -104,16 +104,16 @@ async def test_an_import_sets_default_branch_and_refs(place: GitPlace) -> None:
     bare = place.site.root / "trunk.git"
     git(bare, "symbolic-ref", "HEAD", "refs/heads/trunk")
     await place.done("/trunk.git")
-    repo = required(place.store.look(repositories.get, place.repo["id"]))
+    repo = required(place.store.read_sync(repositories.get, place.repo["id"]))
     assert (repo["default_branch"], repo["pushed_at"] is None, repo["size"] > 0) == (
         "trunk",
         False,
         True,
     )
-    at = place.store.look(refs.resolve, place.repo["id"], "trunk")
+    at = place.store.read_sync(refs.resolve, place.repo["id"], "trunk")
     assert at == git(bare, "rev-parse", "trunk")
     # An annotated tag resolves to its commit.
-    assert place.store.look(refs.resolve, place.repo["id"], "v1") == at
+    assert place.store.read_sync(refs.resolve, place.repo["id"], "v1") == at
 
 
 async def test_the_first_branch_is_the_default_if_the_source_names_none(place: GitPlace) -> None:
@@ -123,7 +123,7 @@ async def test_the_first_branch_is_the_default_if_the_source_names_none(place: G
     git(bare, "branch", "first", "main/one")
     git(bare, "update-ref", "--no-deref", "HEAD", "main/one")
     await place.done("/many.git")
-    repo = required(place.store.look(repositories.get, place.repo["id"]))
+    repo = required(place.store.read_sync(repositories.get, place.repo["id"]))
     assert repo["default_branch"] == "first"
 
 
@@ -134,9 +134,9 @@ async def test_line_separators_in_the_name_of_a_branch(place: GitPlace, char: st
     bare = place.site.root / "odd.git"
     git(bare, "symbolic-ref", "HEAD", f"refs/heads/{name}")
     assert (await place.done("/odd.git"))["status"] == "complete"
-    repo = required(place.store.look(repositories.get, place.repo["id"]))
+    repo = required(place.store.read_sync(repositories.get, place.repo["id"]))
     assert repo["default_branch"] == name
-    at = place.store.look(refs.resolve, place.repo["id"], name)
+    at = place.store.read_sync(refs.resolve, place.repo["id"], name)
     assert at == git(bare, "rev-parse", f"refs/heads/{name}")
 
 
@@ -164,7 +164,7 @@ async def test_names_and_passwords(place: GitPlace, caplog: pytest.LogCaptureFix
     place.restart(password=PASSWORD)
     row = await place.work()
     assert (row["status"], row["commit_count"]) == ("complete", 3)
-    kept = place.store.look(lambda db: db.value("SELECT password FROM source_import"))
+    kept = place.store.read_sync(lambda db: db.value("SELECT password FROM source_import"))
     assert PASSWORD.encode() not in bytes(kept)
     assert PASSWORD not in caplog.text
     assert not any(PASSWORD in str(path) for _, path, _ in place.site.seen)
@@ -189,7 +189,7 @@ async def test_a_missing_repository_fails_the_import(place: GitPlace) -> None:
     row = await place.done("/nothing.git")
     assert (row["status"], row["error_message"]) == ("detection_found_nothing", None)
     assert place.outcomes == ["failure"]
-    assert place.store.look(import_rounds.next_due) is None
+    assert place.store.read_sync(import_rounds.next_due) is None
     # If the request names the kind of repository, another error is reported.
     row = await place.done("/nothing.git", vcs="git")
     assert (row["status"], row["failed_step"]) == ("error", "importing")
@@ -305,7 +305,7 @@ async def test_the_name_is_resolved_once(place: GitPlace) -> None:
     port = place.site.url.rpartition(":")[2]
     place.resolver = lambda host, port: _addresses("127.0.0.1")
     url = f"http://bells.invalid:{port}/bells.git"
-    place.store.do(imports.start, place.repo["id"], place.octo["id"], url)
+    place.store.write_sync(imports.start, place.repo["id"], place.octo["id"], url)
     assert (await place.work())["status"] == "complete"
 
 
@@ -350,10 +350,10 @@ async def test_a_renamed_author_changes_no_default_branch(place: GitPlace) -> No
     await place.done()
     # An event of the platform has changed it since.
     change = "UPDATE repository SET default_branch = 'quiet' WHERE id = :id"
-    place.store.do(lambda db: db.execute(change, id=place.repo["id"]))
+    place.store.write_sync(lambda db: db.execute(change, id=place.repo["id"]))
     place.rename("Ada", name="Eve")
     assert (await place.work())["status"] == "complete"
-    repo = required(place.store.look(repositories.get, place.repo["id"]))
+    repo = required(place.store.read_sync(repositories.get, place.repo["id"]))
     assert repo["default_branch"] == "quiet"
 
 
@@ -408,7 +408,7 @@ async def test_the_source_has_changed(place: GitPlace) -> None:
     row = await place.work()
     assert (row["status"], row["commit_count"]) == ("complete", 2)
     assert [one["remote_name"] for one in place.authors()] == ["Ada", "Eve"]
-    assert place.store.look(refs.resolve, place.repo["id"], "v1") is None
+    assert place.store.read_sync(refs.resolve, place.repo["id"], "v1") is None
 
 
 async def test_the_store_is_gone(place: GitPlace) -> None:
@@ -450,7 +450,7 @@ async def test_large_files_are_counted_and_listed(place: GitPlace) -> None:
     place.site.repository("large", stream(3, 30_000))
     row = await place.done("/large.git")
     assert (row["large_files_count"], row["large_files_size"]) == (3, 90_000)
-    found = place.store.look(import_contents.large_files, place.repo["id"])
+    found = place.store.read_sync(import_contents.large_files, place.repo["id"])
     assert {one["path"] for one in found} == {"bells/1.txt", "bells/2.txt", "bells/3.txt"}
     assert {one["ref_name"] for one in found} == {"refs/heads/main"}
     for one in found:
@@ -499,7 +499,7 @@ async def test_a_canceled_import_stops_and_leaves_nothing(place: GitPlace) -> No
     work = asyncio.ensure_future(place.work())
     await until(lambda: (place.row["import_percent"] or 0) > 0)
     assert running(place.data_dir)
-    place.store.do(imports.delete, place.repo["id"])
+    place.store.write_sync(imports.delete, place.repo["id"])
     async with asyncio.timeout(PATIENCE):
         with pytest.raises(AssertionError):
             await work
@@ -535,7 +535,7 @@ async def test_the_worker_stops(place: GitPlace) -> None:
     assert running(place.data_dir) == []
     assert place.left() == []
     place.site.pause = 0.0
-    assert place.store.look(import_rounds.next_due) is not None
+    assert place.store.read_sync(import_rounds.next_due) is not None
     assert place.row["tries"] == 0, "a stop is not counted"
     assert (await place.work())["status"] == "complete"
 
@@ -544,7 +544,7 @@ async def test_an_import_that_crashes_often_ends(place: GitPlace) -> None:
     place.start()
     for _ in range(MOST_TRIES):
         # A worker that is killed records nothing.
-        place.store.do(import_rounds.claim, [])
+        place.store.write_sync(import_rounds.claim, [])
     row = await place.work()
     assert (row["status"], row["failed_step"]) == ("error", "detecting")
     assert f"interrupted {MOST_TRIES} times" in row["error_message"]
@@ -619,7 +619,7 @@ async def test_a_cancellation_during_the_installation_keeps_the_former_store(
     place.pace = ImportPace(progress=0.02)
     with HeldInstall() as held:
         work = await begin_install(place, held, monkeypatch)
-        place.store.do(imports.delete, place.repo["id"])
+        place.store.write_sync(imports.delete, place.repo["id"])
         await asyncio.sleep(0.2)
         await clean_up(place.store, place.settings, [place.repo["id"]])
         assert len(place.left()) == 1, "the folder stays while the thread works in it"
@@ -644,7 +644,7 @@ async def test_a_cancelled_second_mapping_keeps_the_former_store(
         if puts == 1:
             place.rename("Ada", name="Zoe")
         else:
-            place.store.do(imports.delete, place.repo["id"])
+            place.store.write_sync(imports.delete, place.repo["id"])
 
     monkeypatch.setattr(directories.ImportDirectories, "put", putting)
     with pytest.raises(AssertionError):
@@ -659,13 +659,13 @@ async def test_pruning_leaves_the_folders_of_running_imports(
 ) -> None:
     await place.done()
     place.rename("Ada", name="Eve")
-    place.store.do(jobs.save_schedules, [JobSchedule("import", "", 0)])
-    assert place.store.do(jobs.claim, "import", "this worker")
+    place.store.write_sync(jobs.save_schedules, [JobSchedule("import", "", 0)])
+    assert place.store.write_sync(jobs.claim, "import", "this worker")
     put, loop = directories.ImportDirectories.put, asyncio.get_running_loop()
 
     def putting(*given: Any) -> None:
         put(*given)
-        place.store.do(imports.delete, place.repo["id"])
+        place.store.write_sync(imports.delete, place.repo["id"])
         pruning = prune(place.store, place.settings)
         asyncio.run_coroutine_threadsafe(pruning, loop).result(PATIENCE)
 
@@ -760,11 +760,13 @@ async def test_a_history_that_needs_too_much_memory_ends_the_import(place: GitPl
 async def test_the_number_of_concurrent_imports_is_bounded(
     place: GitPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = [place.store.do(repositories.create, place.octo["id"], f"r{at}") for at in range(3)]
+    others = [
+        place.store.write_sync(repositories.create, place.octo["id"], f"r{at}") for at in range(3)
+    ]
     url = place.site.url + "/bells.git"
     place.site.repository("other", stream(1))
     for repo in others:
-        place.store.do(imports.start, repo["id"], place.octo["id"], url)
+        place.store.write_sync(imports.start, repo["id"], place.octo["id"], url)
     at_once, most, both = 0, 0, asyncio.Event()
     fetch = steps.ImportSteps.fetch
 
@@ -832,7 +834,7 @@ async def test_remains_of_a_crash_are_cleaned_up(place: GitPlace) -> None:
     assert place.left() == []
     assert len(place.log()) == 3
     # The cleanup also removes the git store of a repository that was deleted.
-    place.store.do(lambda db: db.execute("DELETE FROM repository"))
+    place.store.write_sync(lambda db: db.execute("DELETE FROM repository"))
     await clean_up(place.store, place.settings)
     assert not place.made.exists()
 

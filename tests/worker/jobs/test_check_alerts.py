@@ -45,9 +45,9 @@ def check(store: Store, settings: HubSettings) -> Check:
     emit = WorkerEvents(settings)
 
     async def run(**changed: Any) -> list[tuple[str, dict[str, Any]]]:
-        before = store.look(_newest)
+        before = store.read_sync(_newest)
         await check_alerts(store, WorkerSettings(**changed), emit)
-        return held(store.look(_written, before))
+        return held(store.read_sync(_written, before))
 
     return run
 
@@ -116,7 +116,7 @@ async def test_a_failing_hook_is_reported_once_and_its_recovery_when_it_lasts(
     assert await check() == []
     clock.advance(seconds=1)
     assert names(await check()) == ["hook.recovered"]
-    assert world.store.look(alerts.list_open, EVENTS, 10) == []
+    assert world.store.read_sync(alerts.list_open, EVENTS, 10) == []
     assert await check() == []
 
 
@@ -144,11 +144,11 @@ async def test_a_hook_is_announced_a_day_before_it_is_disabled(
     assert "5 days" in payload["reason"]
     assert payload["since"] is not None
     assert payload["last_attempt"]["status_code"] == 500
-    row = world.store.look(hooks.by_id, world.failing["id"])
+    row = world.store.read_sync(hooks.by_id, world.failing["id"])
     assert row is not None
-    world.store.do(hooks.update, row, active=True)
+    world.store.write_sync(hooks.update, row, active=True)
     assert await check() == []
-    assert world.store.look(alerts.list_open, EVENTS, 10) == []
+    assert world.store.read_sync(alerts.list_open, EVENTS, 10) == []
 
 
 async def test_a_hook_that_is_disabled_later_is_announced_again(
@@ -157,7 +157,7 @@ async def test_a_hook_that_is_disabled_later_is_announced_again(
     world.send(world.failing, "a", status_code=500)
     clock.advance(seconds=4 * DAYS)
     assert names(await check()) == ["hook.failing", "hook.will_disable"]
-    world.store.do(_set(world.failing["id"], options='{"disable_after": 604800}'))
+    world.store.write_sync(_set(world.failing["id"], options='{"disable_after": 604800}'))
     assert await check() == []
     clock.advance(seconds=2 * DAYS - 1)
     assert await check() == []
@@ -192,22 +192,22 @@ async def test_a_hook_that_cannot_be_used_is_an_error_of_configuration(
     """The worker pauses such a hook, and no attempt is on record."""
     why, good = "the client certificate has ended", world.good["id"]
     world.send(world.good, "a")
-    world.store.do(_set(good, paused_at=1, pause_reason=why))
+    world.store.write_sync(_set(good, paused_at=1, pause_reason=why))
     ((name, payload),) = await check()
     assert (name, payload["reason"], payload["last_attempt"]) == ("hook.config_error", why, None)
     assert await check() == []
-    found = world.store.look(problems.list_all, None)
+    found = world.store.read_sync(problems.list_all, None)
     assert [one.label for one in found] == ["hooks that cannot be used as they are configured"]
-    world.store.do(_set(good, paused_at=None, pause_reason=None))
+    world.store.write_sync(_set(good, paused_at=None, pause_reason=None))
     assert await check() == []
-    assert world.store.look(alerts.list_open, EVENTS, 10) == []
+    assert world.store.read_sync(alerts.list_open, EVENTS, 10) == []
 
 
 async def test_a_certificate_that_ends_is_announced_three_times(
     world: World, check: Check, clock: MovableClock
 ) -> None:
     good = world.good["id"]
-    world.store.do(_set(good, certificate_ends_at=clock.now() + 31 * DAY))
+    world.store.write_sync(_set(good, certificate_ends_at=clock.now() + 31 * DAY))
     assert await check() == []
     announced = []
     for days in (1, 1, 22, 1, 5, 1):
@@ -215,11 +215,11 @@ async def test_a_certificate_that_ends_is_announced_three_times(
         announced.append(names(await check()))
     news: list[str] = ["certificate.expiring"]
     assert announced == [news, [], news, [], news, []]
-    (row,) = world.store.look(alerts.list_open, EVENTS, 10)
+    (row,) = world.store.read_sync(alerts.list_open, EVENTS, 10)
     assert row["subject"] == "1d"
-    world.store.do(_set(good, certificate_ends_at=clock.now() + 300 * DAY))
+    world.store.write_sync(_set(good, certificate_ends_at=clock.now() + 300 * DAY))
     assert await check() == []
-    assert world.store.look(alerts.list_open, EVENTS, 10) == []
+    assert world.store.read_sync(alerts.list_open, EVENTS, 10) == []
 
 
 async def test_exhausted_deliveries_of_five_minutes_are_one_event(
@@ -233,7 +233,9 @@ async def test_exhausted_deliveries_of_five_minutes_are_one_event(
     clock.advance(seconds=1)
     ((name, payload),) = await check()
     assert (name, payload["count"]) == ("delivery.exhausted", 3)
-    guids = [world.store.look(_guid, payload[f"{one}_delivery_id"]) for one in ("first", "last")]
+    guids = [
+        world.store.read_sync(_guid, payload[f"{one}_delivery_id"]) for one in ("first", "last")
+    ]
     assert guids == ["a", "c"]
     clock.advance(seconds=600)
     assert await check() == []
@@ -270,11 +272,11 @@ async def test_a_silenced_hook_begins_its_alerts_when_the_silence_ends(
 ) -> None:
     bad = world.failing
     (attempt, *_) = world.send(bad, "a", "b", status_code=500, state=DEAD)
-    event = world.store.look(lambda db: db.value("SELECT max(event_id) FROM attempt"))
+    event = world.store.read_sync(lambda db: db.value("SELECT max(event_id) FROM attempt"))
     died = stalled_keys.EndedDelivery(attempt, event, bad["id"], "refs/main", False)
-    world.store.do(stalled_keys.add_gap, died, block=True)
-    world.store.do(_set(bad["id"], certificate_ends_at=clock.now() + 6 * DAY))
-    world.store.do(hook_silences.silence, [bad["id"]], clock.now() + DAY, "ada")
+    world.store.write_sync(stalled_keys.add_gap, died, block=True)
+    world.store.write_sync(_set(bad["id"], certificate_ends_at=clock.now() + 6 * DAY))
+    world.store.write_sync(hook_silences.silence, [bad["id"]], clock.now() + DAY, "ada")
     clock.advance(seconds=3600)
     assert await check(disable_after=7200) == []
     # The silence does not cover other hooks.
@@ -298,33 +300,33 @@ async def test_an_alert_begins_at_once_if_the_silence_is_ended(
 ) -> None:
     world.send(world.failing, "a", status_code=410, disable="410 Gone", state=DEAD)
     ids = [world.failing["id"]]
-    world.store.do(hook_silences.silence, ids, clock.now() + DAY, "ada")
+    world.store.write_sync(hook_silences.silence, ids, clock.now() + DAY, "ada")
     assert await check() == []
     # A new silence replaces an earlier one, even if it ends sooner.
-    world.store.do(hook_silences.silence, ids, clock.now() + 2 * DAY, "ada")
-    world.store.do(hook_silences.silence, ids, clock.now() + DAY, "bob")
-    silence = world.store.look(hook_silences.active, ids)[ids[0]]
+    world.store.write_sync(hook_silences.silence, ids, clock.now() + 2 * DAY, "ada")
+    world.store.write_sync(hook_silences.silence, ids, clock.now() + DAY, "bob")
+    silence = world.store.read_sync(hook_silences.active, ids)[ids[0]]
     assert (silence["ends_at"], silence["silenced_by"]) == (clock.now() + DAY, "bob")
-    world.store.do(hook_silences.end, ids)
-    assert world.store.look(hook_silences.active, ids) == {}
+    world.store.write_sync(hook_silences.end, ids)
+    assert world.store.read_sync(hook_silences.active, ids) == {}
     assert names(await check()) == ["hook.disabled"]
 
 
 async def test_a_blocked_key_is_reported_once(world: World, check: Check) -> None:
     (attempt,) = world.send(world.failing, "a", status_code=500)
-    event = world.store.look(lambda db: db.value("SELECT max(event_id) FROM attempt"))
+    event = world.store.read_sync(lambda db: db.value("SELECT max(event_id) FROM attempt"))
     died = stalled_keys.EndedDelivery(attempt, event, world.failing["id"], "refs/main", False)
-    world.store.do(stalled_keys.add_gap, died, block=True)
+    world.store.write_sync(stalled_keys.add_gap, died, block=True)
     ((name, payload),) = await check()
     assert (name, payload["key"]) == ("ordering.key_blocked", "refs/main")
     assert await check() == []
-    world.store.do(stalled_keys.unblock, world.failing["id"], "refs/main")
+    world.store.write_sync(stalled_keys.unblock, world.failing["id"], "refs/main")
     assert await check() == []
-    world.store.do(stalled_keys.add_gap, died, block=True)
+    world.store.write_sync(stalled_keys.add_gap, died, block=True)
     assert names(await check()) == ["ordering.key_blocked"]
-    world.store.do(hook_removal.delete, world.failing)
+    world.store.write_sync(hook_removal.delete, world.failing)
     await check()
-    assert world.store.look(alerts.list_open, [KEY_BLOCKED], 9, None) == []
+    assert world.store.read_sync(alerts.list_open, [KEY_BLOCKED], 9, None) == []
 
 
 async def test_the_backlog_ends_below_half_of_its_limit(
@@ -348,20 +350,20 @@ async def test_system_hooks_get_the_events_and_cause_none(
     def subscribe(db: Connection) -> Row:
         return hooks.create(db, SYSTEM, url="https://ops.example/", events=OPERATIONAL)
 
-    ops = world.store.do(subscribe)
-    everything = world.store.do(
+    ops = world.store.write_sync(subscribe)
+    everything = world.store.write_sync(
         lambda db: hooks.create(db, SYSTEM, url="https://all.example/", events=["*"])
     )
-    whole = world.store.do(hook, world.seed.hello["id"], "all", events=["*"])
+    whole = world.store.write_sync(hook, world.seed.hello["id"], "all", events=["*"])
     world.send(world.failing, "a", status_code=None, error="guard: private")
     assert names(await check()) == ["hook.config_error"]
-    got = world.store.look(_receivers)
+    got = world.store.read_sync(_receivers)
     assert got == {ops["id"]}
     assert not got & {everything["id"], whole["id"]}
     # An alert about the hook that receives alerts is stored, but sends no event.
     world.send({**ops, "repo_id": 0}, "b", status_code=None, error="guard: private")
     assert await check() == []
-    rows = world.store.look(alerts.list_open, EVENTS, 10)
+    rows = world.store.read_sync(alerts.list_open, EVENTS, 10)
     assert sorted((row["kind"], row["hook_id"]) for row in rows) == sorted(
         [("hook.config_error", world.failing["id"]), ("hook.config_error", ops["id"])]
     )
@@ -380,21 +382,21 @@ async def test_deleted_and_deactivated_hooks_end_their_alerts_in_silence(
     for one in (world.failing, world.good):
         world.send(one, one["url"], status_code=500, cooldown_until=clock.now() + 60_000_000)
     assert names(await check()) == ["hook.failing"] * 2
-    row = world.store.look(hooks.by_id, world.good["id"])
+    row = world.store.read_sync(hooks.by_id, world.good["id"])
     assert row is not None
-    world.store.do(hooks.update, row, active=False)
-    world.store.do(hook_removal.delete, world.failing)
+    world.store.write_sync(hooks.update, row, active=False)
+    world.store.write_sync(hook_removal.delete, world.failing)
     assert await check() == []
     clock.advance(seconds=120)
     assert await check() == []
-    assert world.store.look(alerts.list_open, EVENTS, 10) == []
+    assert world.store.read_sync(alerts.list_open, EVENTS, 10) == []
 
 
 async def test_a_paused_hook_is_not_reported(
     world: World, check: Check, clock: MovableClock
 ) -> None:
     world.send(world.failing, "a", status_code=500)
-    world.store.do(hook_pauses.pause, world.failing)
+    world.store.write_sync(hook_pauses.pause, world.failing)
     clock.advance(seconds=3600)
     assert await check() == []
 
@@ -404,15 +406,17 @@ async def test_changes_that_another_process_recorded_are_not_recorded_again(
 ) -> None:
     world.send(world.failing, "a", status_code=500, cooldown_until=clock.now() + 60_000_000)
     limits = AlertLimits(0, 0)
-    changes = world.store.look(transitions.find, limits)
-    assert len(world.store.do(transitions.apply, changes)) == 1
-    assert world.store.do(transitions.apply, changes) == []
+    changes = world.store.read_sync(transitions.find, limits)
+    assert len(world.store.write_sync(transitions.apply, changes)) == 1
+    assert world.store.write_sync(transitions.apply, changes) == []
     world.send(world.failing, "b")
-    world.store.do(transitions.apply, world.store.look(transitions.find, limits))
+    world.store.write_sync(transitions.apply, world.store.read_sync(transitions.find, limits))
     clock.advance(seconds=120)
-    changes = world.store.look(transitions.find, limits)
-    assert [row["kind"] for row in world.store.do(transitions.apply, changes)] == ["hook.recovered"]
-    assert world.store.do(transitions.apply, changes) == []
+    changes = world.store.read_sync(transitions.find, limits)
+    assert [row["kind"] for row in world.store.write_sync(transitions.apply, changes)] == [
+        "hook.recovered"
+    ]
+    assert world.store.write_sync(transitions.apply, changes) == []
 
 
 async def test_a_process_that_closes_one_alert_less_reports_the_other_ends(
@@ -421,15 +425,15 @@ async def test_a_process_that_closes_one_alert_less_reports_the_other_ends(
     limits, sick = AlertLimits(0, 0), {"a": world.good, "b": world.failing}
     for guid, one in sick.items():
         world.send(one, guid, status_code=503, cooldown_until=clock.now() + 60_000_000)
-    world.store.do(transitions.apply, world.store.look(transitions.find, limits))
+    world.store.write_sync(transitions.apply, world.store.read_sync(transitions.find, limits))
     for guid, one in sick.items():
         world.send(one, f"{guid}-well")
-    world.store.do(transitions.apply, world.store.look(transitions.find, limits))
+    world.store.write_sync(transitions.apply, world.store.read_sync(transitions.find, limits))
     clock.advance(seconds=120)
-    changes = world.store.look(transitions.find, limits)
+    changes = world.store.read_sync(transitions.find, limits)
     # Another process has closed the first alert meanwhile, and reports that.
-    world.store.do(alerts.close_all, changes.closing[:1])
-    (row,) = world.store.do(transitions.apply, changes)
+    world.store.write_sync(alerts.close_all, changes.closing[:1])
+    (row,) = world.store.write_sync(transitions.apply, changes)
     assert (row["kind"], row["hook_id"]) == ("hook.recovered", world.failing["id"])
 
 
@@ -442,14 +446,14 @@ async def test_alerts_that_are_over_are_deleted_after_a_time(
     world.send(world.good, "b", status_code=None, error="guard: private")
     await check()
     clock.advance(seconds=60)
-    assert world.store.do(alerts.drop, clock.now(), 10) == 1
-    assert len(world.store.look(alerts.list_open, EVENTS, 10)) == 1
+    assert world.store.write_sync(alerts.drop, clock.now(), 10) == 1
+    assert len(world.store.read_sync(alerts.list_open, EVENTS, 10)) == 1
 
 
 @pytest.mark.parametrize("name", OPERATIONAL)
 def test_only_system_hooks_subscribe_to_operational_events(world: World, name: str) -> None:
     with pytest.raises(Invalid, match="no hook of this repository can get it"):
-        world.store.do(hook, world.seed.hello["id"], "x", events=["push", name])
+        world.store.write_sync(hook, world.seed.hello["id"], "x", events=["push", name])
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,13 @@ async def open_one(store: Store) -> AsyncIterator[None]:
 @pytest.fixture
 async def kept(store: Store, seed: Any) -> AsyncIterator[Store]:
     """A store with an interaction limit, an invitation and a token: they end in 1, 7 and 2 days."""
-    store.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(store, DAY))
-    store.do(invitations.invite, seed.hello["id"], seed.reader["id"], seed.octo["id"], "write")
-    store.do(tokens.create, seed.octo["id"], note="ci", expires_at=after(store, 2 * DAY))
+    store.write_sync(
+        interaction_limits.limit_repository, seed.hello, "existing_users", after(store, DAY)
+    )
+    store.write_sync(
+        invitations.invite, seed.hello["id"], seed.reader["id"], seed.octo["id"], "write"
+    )
+    store.write_sync(tokens.create, seed.octo["id"], note="ci", expires_at=after(store, 2 * DAY))
     yield store
     await store.close()
 
@@ -71,34 +75,36 @@ def left(db: Connection) -> list[int]:
 async def test_each_row_expires_at_its_time(
     kept: Store, clock: MovableClock, worker_events: WorkerEvents
 ) -> None:
-    assert kept.look(expiring.next_due) == after(kept, DAY)
-    assert kept.look(left) == [1, 1, 3]
+    assert kept.read_sync(expiring.next_due) == after(kept, DAY)
+    assert kept.read_sync(left) == [1, 1, 3]
     for days, expected in ((0.9, [0, 0, 0]), (0.1, [1, 0, 0]), (1, [1, 0, 1]), (5, [1, 1, 1])):
         clock.advance(days * 86_400)
         await expire(kept, worker_events)
         assert list(ended(kept).values()) == expected, days
-    assert kept.look(left) == [0, 0, 2]
-    assert kept.look(expiring.next_due) is None
+    assert kept.read_sync(left) == [0, 0, 2]
+    assert kept.read_sync(expiring.next_due) is None
 
 
 async def test_every_reader_sees_it_gone_before_the_worker_comes(
     kept: Store, seed: Any, clock: MovableClock
 ) -> None:
-    value, _ = kept.do(tokens.create, seed.octo["id"], expires_at=after(kept, 7 * DAY))
+    value, _ = kept.write_sync(tokens.create, seed.octo["id"], expires_at=after(kept, 7 * DAY))
     clock.advance(7 * 86_400)
-    assert kept.look(left) == [1, 1, 4]
-    assert kept.look(interaction_limits.in_force, seed.hello) is None
+    assert kept.read_sync(left) == [1, 1, 4]
+    assert kept.read_sync(interaction_limits.in_force, seed.hello) is None
     side = invitations.of_repository(seed.hello["id"])
-    assert kept.look(invitations.page, side, limit=10, offset=0) == []
-    assert kept.look(invitations.count, side, 10) == 0
-    assert kept.look(invitations.open_to, seed.hello["id"], seed.reader["id"]) is None
-    assert kept.look(tokens.find, value) is None
-    assert len(kept.look(tokens.list_all)) == 2
-    assert kept.look(authorizations.count, seed.octo["id"]) == 1
+    assert kept.read_sync(invitations.page, side, limit=10, offset=0) == []
+    assert kept.read_sync(invitations.count, side, 10) == 0
+    assert kept.read_sync(invitations.open_to, seed.hello["id"], seed.reader["id"]) is None
+    assert kept.read_sync(tokens.find, value) is None
+    assert len(kept.read_sync(tokens.list_all)) == 2
+    assert kept.read_sync(authorizations.count, seed.octo["id"]) == 1
     # Expired rows stay beside new ones, until their events are emitted.
-    kept.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(kept, DAY))
-    kept.do(invitations.invite, seed.hello["id"], seed.reader["id"], None, "read")
-    assert kept.look(left) == [2, 2, 4]
+    kept.write_sync(
+        interaction_limits.limit_repository, seed.hello, "existing_users", after(kept, DAY)
+    )
+    kept.write_sync(invitations.invite, seed.hello["id"], seed.reader["id"], None, "read")
+    assert kept.read_sync(left) == [2, 2, 4]
 
 
 async def test_expired_things_emit_events(
@@ -106,11 +112,15 @@ async def test_expired_things_emit_events(
 ) -> None:
     store = kept
     for name in OWN["repository"].intersection(NAMES):
-        store.do(hooks.create, seed.hello["id"], url=f"https://r.example/{name}", events=[name])
-    organization = store.do(accounts.create, "tower", kind="Organization")
+        store.write_sync(
+            hooks.create, seed.hello["id"], url=f"https://r.example/{name}", events=[name]
+        )
+    organization = store.write_sync(accounts.create, "tower", kind="Organization")
     ends = after(store, DAY)
-    store.do(interaction_limits.limit_account, organization["id"], "collaborators_only", ends)
-    store.do(interaction_limits.limit_account, seed.reader["id"], "contributors_only", ends)
+    store.write_sync(
+        interaction_limits.limit_account, organization["id"], "collaborators_only", ends
+    )
+    store.write_sync(interaction_limits.limit_account, seed.reader["id"], "contributors_only", ends)
     clock.advance(8 * 86_400)
     await expire(store, worker_events)
     of_repo, of_org, of_user = bodies(store, "interaction_limit")
@@ -133,7 +143,7 @@ async def test_expired_things_emit_events(
     assert authorization["authorization"]["token"] == ""
     assert authorization["user"]["login"] == "octo"
     # Only events about a repository are delivered to its hooks.
-    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
 
 
 async def test_the_end_of_an_installation_s_token_is_not_published(
@@ -141,12 +151,12 @@ async def test_the_end_of_an_installation_s_token_is_not_published(
 ) -> None:
     ends = after(store, SECOND)
     for kind in ("installation", "fine_grained"):
-        _, row = store.do(tokens.create, seed.octo["id"], kind=kind, expires_at=ends)
+        _, row = store.write_sync(tokens.create, seed.octo["id"], kind=kind, expires_at=ends)
     clock.advance(1)
     await expire(store, worker_events)
     (authorization,) = bodies(store, "authorization")
     assert authorization["authorization"]["id"] == row["id"]
-    assert store.look(expiring.next_due) is None
+    assert store.read_sync(expiring.next_due) is None
 
 
 def limit_many(db: Connection, owner_id: int, many: int) -> None:
@@ -162,7 +172,7 @@ async def test_in_batches_each_with_its_events(
     worker_events: WorkerEvents,
     open_one: None,
 ) -> None:
-    store.do(limit_many, seed.octo["id"], 10)
+    store.write_sync(limit_many, seed.octo["id"], 10)
     clock.advance(1)
     calls: list[int] = []
 
@@ -175,7 +185,7 @@ async def test_in_batches_each_with_its_events(
     with pytest.raises(Unavailable):
         await expire(store, failing, batch=4)
     assert calls == [4, 4, 2]
-    assert store.look(left)[0] == 2
+    assert store.read_sync(left)[0] == 2
     assert ended(store)["interaction_limit"] == 8
     await expire(store, worker_events)
     published = [each["repository"]["name"] for each in bodies(store, "interaction_limit")]
@@ -185,11 +195,13 @@ async def test_in_batches_each_with_its_events(
 async def test_without_an_emitter_nothing_expires(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
-    store.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(store, 1))
+    store.write_sync(
+        interaction_limits.limit_repository, seed.hello, "existing_users", after(store, 1)
+    )
     clock.advance(1)
     with pytest.raises(Unusable, match=r"interaction_limit\.expired"):
         await expire(store, refuse_emit)
-    assert store.look(left)[0] == 1
+    assert store.read_sync(left)[0] == 1
     await store.close()
 
 
@@ -204,11 +216,11 @@ async def test_as_few_statements_for_many(
 
     counts = []
     for many in (1, 100):
-        store.do(limit_many, store.do(accounts.create, f"owner-{many}")["id"], many)
+        store.write_sync(limit_many, store.write_sync(accounts.create, f"owner-{many}")["id"], many)
         clock.advance(1)
         with monkeypatch.context() as patched:
             asked = statements(patched)
-            rows = store.do(expire_batch, expiring.EXPIRING[0], worker_events, many)
+            rows = store.write_sync(expire_batch, expiring.EXPIRING[0], worker_events, many)
             counts.append(len(asked))
         assert rows == many
     # Rows are inserted in chunks of 64, 16, 4 and 1.
@@ -224,12 +236,12 @@ async def test_once_by_several_workers(
     url: str,
     tmp_path: Path,
 ) -> None:
-    store.do(limit_many, seed.octo["id"], 600)
+    store.write_sync(limit_many, seed.octo["id"], 600)
     clock.advance(1)
     others = [open_store(url, data_dir=tmp_path, clock=clock) for _ in range(3)]
     await asyncio.gather(*(expire(each, worker_events) for each in [store, *others]))
-    found = store.look(lambda db: db.value("SELECT count(*) FROM event"))
-    assert (found, store.look(left)[0]) == (600, 0)
+    found = store.read_sync(lambda db: db.value("SELECT count(*) FROM event"))
+    assert (found, store.read_sync(left)[0]) == (600, 0)
     for each in [store, *others]:
         await each.close()
 
@@ -269,7 +281,7 @@ async def test_rows_that_become_due_during_a_run_wait_for_no_pause(
     clock.advance(2 * 86_400)
     await expire(kept, emit, sleep=sleep)
     assert list(ended(kept).values()) == [1, 0, 1]
-    assert (kept.look(expiring.next_due) or 0) < kept.clock.now()
+    assert (kept.read_sync(expiring.next_due) or 0) < kept.clock.now()
     assert paused == []
 
 
@@ -279,7 +291,7 @@ async def test_an_earlier_end_wakes_the_worker(tmp_path: Path, settings: HubSett
     worker = Worker(store, WorkerSettings(), emit=WorkerEvents(settings))
     try:
         await worker.start()
-        owner = store.do(accounts.create, "ada")
+        owner = store.write_sync(accounts.create, "ada")
         repo = await store.write(repositories.create, owner["id"], "engine")
         late = [await lateness(store, repo, 1)]
         while late[-1] >= SECOND // 4 and len(late) < 5:
@@ -298,7 +310,7 @@ async def lateness(store: Store, repo: Row, nth: int) -> int:
             interaction_limits.limit_repository, repo, "existing_users", after(store, pause)
         )
     await until(lambda: ended(store)["interaction_limit"] == nth)
-    reported_at: int = store.look(lambda db: db.value("SELECT max(received_at) FROM event"))
+    reported_at: int = store.read_sync(lambda db: db.value("SELECT max(received_at) FROM event"))
     return reported_at - int(limit["expires_at"])
 
 

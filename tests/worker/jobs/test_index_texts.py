@@ -51,7 +51,7 @@ def search(
     **wanted: Any,
 ) -> AttemptPage:
     """Search without a time limit."""
-    return store.look(
+    return store.read_sync(
         attempt_text.page,
         AttemptFilter(**wanted),
         text,
@@ -80,7 +80,9 @@ def fill(harness: WorkerHarness) -> Callable[..., list[int]]:
 
     def add(*texts: Text, many: int = WIDTH * 3 // 2, **given: Any) -> list[int]:
         plain = [PLAIN] * (many - len(texts))
-        return harness.store.do(add_attempts, hook_id, [*texts, *plain], **given)[: len(texts)]
+        return harness.store.write_sync(add_attempts, hook_id, [*texts, *plain], **given)[
+            : len(texts)
+        ]
 
     return add
 
@@ -112,7 +114,7 @@ async def test_a_search_reads_possible_matches_only(
         assert ids(search(harness.store, text)) == [wanted]
     not_indexed = WIDTH * 3 // 2 - (WIDTH - 1)
     assert len(read) < 3 * (not_indexed + 10)
-    assert harness.store.look(indexed) == [0]
+    assert harness.store.read_sync(indexed) == [0]
 
 
 async def test_a_short_text_is_found_without_the_index(harness: WorkerHarness, fill: Any) -> None:
@@ -141,7 +143,7 @@ async def test_index_and_scan_find_the_same(
     wanted = sorted({*parts, "nothing"})
     scanned = [ids(search(harness.store, text, **part)) for text in wanted]
     await index_texts(harness.store)
-    assert harness.store.look(indexed) == [0]
+    assert harness.store.read_sync(indexed) == [0]
     assert [ids(search(harness.store, text, **part)) for text in wanted] == scanned
     assert any(scanned)
 
@@ -149,9 +151,9 @@ async def test_index_and_scan_find_the_same(
 async def test_filters_and_pages_hold(harness: WorkerHarness, fill: Any) -> None:
     fill(*[(payload("a bell"), None)] * 30, name="push")
     issues = fill(*[(payload("a bell"), None)] * 30, name="issues")
-    other = harness.store.do(add_attempts, harness.hook(), [(payload("a bell"), None)] * 30)
+    other = harness.store.write_sync(add_attempts, harness.hook(), [(payload("a bell"), None)] * 30)
     await index_texts(harness.store)
-    assert harness.store.look(indexed) == [0, 1, 2]
+    assert harness.store.read_sync(indexed) == [0, 1, 2]
     assert ids(search(harness.store, "a bell", event="issues")) == issues[::-1]
     assert ids(search(harness.store, "a bell", hook_id=harness_hook(harness, other))) == other[::-1]
     assert ids(search(harness.store, "a bell", status="failure")) == []
@@ -169,7 +171,7 @@ async def test_filters_and_pages_hold(harness: WorkerHarness, fill: Any) -> None
 
 def harness_hook(harness: WorkerHarness, attempt_ids: Sequence[int]) -> int:
     query = "SELECT hook_id FROM attempt WHERE id = :id"
-    return int(harness.store.look(lambda db: db.value(query, id=attempt_ids[0])))
+    return int(harness.store.read_sync(lambda db: db.value(query, id=attempt_ids[0])))
 
 
 async def test_a_bounded_search_reports_its_position(harness: WorkerHarness, fill: Any) -> None:
@@ -208,35 +210,35 @@ async def test_a_payload_beyond_every_limit_is_searched(
 async def test_nothing_of_a_deleted_payload_stays(harness: WorkerHarness, fill: Any) -> None:
     fill(*[(payload("a secret bell"), "an answer")] * 9, many=WIDTH)
     await index_texts(harness.store)
-    with_payloads = harness.store.look(rows, "text_slice")
+    with_payloads = harness.store.read_sync(rows, "text_slice")
     harness.clock.advance(8 * DAY)
     await prune(harness.store, WorkerSettings(reflect=False), pause=0)
     assert ids(search(harness.store, "secret bell")) == []
     assert len(ids(search(harness.store, "an answer"))) == 9
     await index_texts(harness.store)
-    assert harness.store.look(rows, "text_slice") == with_payloads, (
+    assert harness.store.read_sync(rows, "text_slice") == with_payloads, (
         "the portion is indexed again later"
     )
     harness.clock.advance(portions.DELAY / SECOND)
     await index_texts(harness.store)
-    assert len(harness.store.look(rows, "text_slice")) < len(with_payloads)
+    assert len(harness.store.read_sync(rows, "text_slice")) < len(with_payloads)
     bits = trigrams.bits_of_forms({"secret bell"})
     assert bits is not None
     every = list(range(WIDTH - 1, 0, -1))
-    assert harness.store.look(slices.possible, every, bits) == []
+    assert harness.store.read_sync(slices.possible, every, bits) == []
     assert len(ids(search(harness.store, "an answer"))) == 9
 
 
 async def test_portions_go_with_their_attempts(harness: WorkerHarness, fill: Any) -> None:
     fill(many=2 * WIDTH)
     await index_texts(harness.store)
-    assert harness.store.look(indexed) == [0, 1]
+    assert harness.store.read_sync(indexed) == [0, 1]
     harness.clock.advance(31 * DAY)
     new = fill((payload("a new bell"), None), many=10)
     await prune(harness.store, WorkerSettings(), pause=0)
     await index_texts(harness.store)
-    assert harness.store.look(rows, "text_portion") == []
-    assert harness.store.look(rows, "text_slice") == []
+    assert harness.store.read_sync(rows, "text_portion") == []
+    assert harness.store.read_sync(rows, "text_slice") == []
     assert ids(search(harness.store, "new bell")) == new
 
 
@@ -249,15 +251,15 @@ async def test_a_deletion_while_a_portion_is_read(
     def late(self: slices.Slices) -> slices.Parts:
         # The payload is deleted after it was read.
         monkeypatch.undo()
-        harness.store.do(_drop_payloads)
+        harness.store.write_sync(_drop_payloads)
         return packed(self)
 
     monkeypatch.setattr(slices.Slices, "packed", late)
     await index_texts(harness.store)
     bits = trigrams.bits_of_forms({"secret bell"})
     assert bits is not None
-    assert harness.store.look(indexed) == [0]
-    assert harness.store.look(slices.possible, list(range(WIDTH - 1, 0, -1)), bits) == []
+    assert harness.store.read_sync(indexed) == [0]
+    assert harness.store.read_sync(slices.possible, list(range(WIDTH - 1, 0, -1)), bits) == []
 
 
 def _drop_payloads(db: Connection) -> None:
@@ -286,11 +288,11 @@ async def test_an_interrupted_job_continues(
     monkeypatch.setattr(slices, "save", failing)
     with pytest.raises(KeyError):
         await index_texts(harness.store)
-    assert harness.store.look(indexed) == [2, 3], "the newest portions come first"
+    assert harness.store.read_sync(indexed) == [2, 3], "the newest portions come first"
     assert ids(search(harness.store, "old bell")) == wanted
     await index_texts(harness.store)
     assert saved == [3, 2, 1, 1, 0]
-    assert harness.store.look(indexed) == [0, 1, 2, 3]
+    assert harness.store.read_sync(indexed) == [0, 1, 2, 3]
     assert ids(search(harness.store, "old bell")) == wanted
 
 
@@ -324,23 +326,23 @@ async def test_the_setting_switches_the_index_on_and_off(harness: WorkerHarness,
         (found,) = [job for job in table if job.name == "text-index"]
         return found
 
-    assert store.look(job().when.due, None) is None
+    assert store.read_sync(job().when.due, None) is None
     await job().run()
     await job(text_index=True).run()
-    assert store.look(indexed) == [0, 1]
-    assert store.look(job().when.due, None) == store.clock.now()
+    assert store.read_sync(indexed) == [0, 1]
+    assert store.read_sync(job().when.due, None) == store.clock.now()
     await job().run()
-    assert store.look(rows, "text_portion") == store.look(rows, "text_slice") == []
-    assert store.look(next_drop) is None
+    assert store.read_sync(rows, "text_portion") == store.read_sync(rows, "text_slice") == []
+    assert store.read_sync(next_drop) is None
     assert ids(search(store, "old bell")) == wanted
 
 
 async def test_a_worker_runs_the_job(harness: WorkerHarness, fill: Any) -> None:
     fill(many=WIDTH)
     worker = await harness.work(text_index=True)
-    await until(lambda: harness.store.look(indexed) == [0])
+    await until(lambda: harness.store.read_sync(indexed) == [0])
     worker.change(WorkerSettings())
-    await until(lambda: harness.store.look(rows, "text_portion") == [])
+    await until(lambda: harness.store.read_sync(rows, "text_portion") == [])
 
 
 async def test_a_transaction_under_way_is_waited_for(
@@ -352,16 +354,16 @@ async def test_a_transaction_under_way_is_waited_for(
     states = iter([False, True])
     monkeypatch.setattr(portions, "settled", lambda db, seen: next(states))
     await index_texts(harness.store)
-    assert harness.store.look(indexed) == [0]
+    assert harness.store.read_sync(indexed) == [0]
     monkeypatch.setattr(portions, "settled", lambda db, seen: False)
     fill(many=WIDTH)
     await index_texts(harness.store)
-    assert harness.store.look(indexed) == [0], "the next run tries again"
+    assert harness.store.read_sync(indexed) == [0], "the next run tries again"
 
 
 async def test_dropping_is_done_in_batches(harness: WorkerHarness, fill: Any) -> None:
     fill(many=6 * WIDTH)
     await index_texts(harness.store)
-    assert len(harness.store.look(portions.find, 100)) == 6 > index_texts_module.DROPPED
+    assert len(harness.store.read_sync(portions.find, 100)) == 6 > index_texts_module.DROPPED
     await drop_index(harness.store)
-    assert harness.store.look(rows, "text_slice") == []
+    assert harness.store.read_sync(rows, "text_slice") == []

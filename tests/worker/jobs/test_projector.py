@@ -44,12 +44,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def taken_up(harness: WorkerHarness) -> int:
-    found: int = harness.store.look(repositories.get, harness.repo["id"])["forks"]
+    found: int = harness.store.read_sync(repositories.get, harness.repo["id"])["forks"]
     return found
 
 
 def state(harness: WorkerHarness) -> Row:
-    return harness.store.look(projection_cursor.state)
+    return harness.store.read_sync(projection_cursor.state)
 
 
 async def done(harness: WorkerHarness) -> None:
@@ -63,7 +63,7 @@ async def done(harness: WorkerHarness) -> None:
 async def test_an_event_becomes_state_a_moment_after_it_came(harness: WorkerHarness) -> None:
     await harness.work()
     await harness.event(issue(7), "issues")
-    await until(lambda: harness.store.look(issues.get, harness.repo["id"], 7) is not None)
+    await until(lambda: harness.store.read_sync(issues.get, harness.repo["id"], 7) is not None)
 
 
 async def test_events_from_before_the_start_are_projected_first(harness: WorkerHarness) -> None:
@@ -71,7 +71,7 @@ async def test_events_from_before_the_start_are_projected_first(harness: WorkerH
     await harness.event(issue(1, title="Later"), "issues")
     await harness.work()
     await done(harness)
-    found = harness.store.look(issues.get, harness.repo["id"], 1)
+    found = harness.store.read_sync(issues.get, harness.repo["id"], 1)
     assert found is not None
     assert found["title"] == "Later"
 
@@ -83,10 +83,10 @@ async def test_events_are_projected_in_order_and_once(harness: WorkerHarness) ->
     await harness.work()
     await done(harness)
     assert (
-        harness.store.look(repositories.get, harness.repo["id"])["size"]
+        harness.store.read_sync(repositories.get, harness.repo["id"])["size"]
         == 1 * 343 + 2 * 49 + 3 * 7 + 4
     )
-    harness.store.do(lambda db: db.execute("UPDATE repository SET size = 0"))
+    harness.store.write_sync(lambda db: db.execute("UPDATE repository SET size = 0"))
     await harness.events(many)
     await done(harness)
     assert taken_up(harness) == 4 + many
@@ -98,7 +98,7 @@ async def test_large_events_are_read_a_few_at_a_time(
     monkeypatch.setattr(projection_cursor, "MOST_BYTES", 100)
     for _ in range(5):
         await harness.event(b'{"fill": "%s"}' % (b"x" * 60))
-    ahead = harness.store.look(projection_cursor.pending, None)
+    ahead = harness.store.read_sync(projection_cursor.pending, None)
     assert len(ahead.events) == 1
     await harness.work()
     await done(harness)
@@ -186,7 +186,7 @@ async def test_changes_made_here_are_in_the_state_already(harness: WorkerHarness
 async def test_a_body_that_was_let_go_of_is_passed_over(harness: WorkerHarness) -> None:
     for body in (b"{}", b"{}", b"[]"):
         await harness.event(body)
-    harness.store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 1"))
+    harness.store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 1"))
     await harness.work()
     await done(harness)
     assert taken_up(harness) == 1
@@ -195,7 +195,7 @@ async def test_a_body_that_was_let_go_of_is_passed_over(harness: WorkerHarness) 
 
 async def test_events_that_retention_dropped_are_no_reason_to_wait(harness: WorkerHarness) -> None:
     await harness.events(5)
-    harness.store.do(lambda db: db.execute("DELETE FROM event WHERE id IN (1, 2, 4)"))
+    harness.store.write_sync(lambda db: db.execute("DELETE FROM event WHERE id IN (1, 2, 4)"))
     await harness.work()
     await done(harness)
     assert taken_up(harness) == 2
@@ -238,23 +238,23 @@ async def test_the_pacer_rests_longer_under_load() -> None:
 
 async def test_a_turn_is_short(harness: WorkerHarness) -> None:
     await harness.events(50)
-    harness.store.do(projection_cursor.claim, 1)
-    ahead = harness.store.look(projection_cursor.pending, None)
+    harness.store.write_sync(projection_cursor.claim, 1)
+    ahead = harness.store.read_sync(projection_cursor.pending, None)
     items = event_projection.parsed(ahead.events)
-    assert harness.store.do(event_projection.advance, 0, items, ahead.upto, 1e-9) == 1
+    assert harness.store.write_sync(event_projection.advance, 0, items, ahead.upto, 1e-9) == 1
     assert state(harness)["event_id"] == 1
 
 
 async def test_a_cursor_moves_for_one_only(harness: WorkerHarness) -> None:
     await harness.events(2)
-    harness.store.do(projection_cursor.claim, 1)
-    ahead = harness.store.look(projection_cursor.pending, None)
+    harness.store.write_sync(projection_cursor.claim, 1)
+    ahead = harness.store.read_sync(projection_cursor.pending, None)
     items = event_projection.parsed(ahead.events)
-    harness.store.do(event_projection.advance, 0, items, ahead.upto)
+    harness.store.write_sync(event_projection.advance, 0, items, ahead.upto)
     with pytest.raises(projection_cursor.CursorMoved):
-        harness.store.do(event_projection.advance, 0, items, ahead.upto)
+        harness.store.write_sync(event_projection.advance, 0, items, ahead.upto)
     with pytest.raises(projection_cursor.CursorMoved):
-        harness.store.do(projection_cursor.skip, 0, 1)
+        harness.store.write_sync(projection_cursor.skip, 0, 1)
     assert taken_up(harness) == 2
 
 
@@ -298,7 +298,7 @@ async def test_an_event_of_a_late_transaction_is_not_skipped(
     late.close()
     await done(harness)
     assert taken_up(harness) == 2
-    assert harness.store.look(repositories.get, harness.repo["id"])["size"] == 1 * 7 + 2
+    assert harness.store.read_sync(repositories.get, harness.repo["id"])["size"] == 1 * 7 + 2
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
@@ -320,12 +320,12 @@ async def test_an_event_whose_author_is_being_deleted_is_not_left_out(
     session.begin(harness.clock.now(), write=True)
     session.db.execute("DELETE FROM account WHERE login_key = 'zoe'")
     await comment(2)
-    await until(lambda: bool(harness.store.look(_waiting)), "the event waits for the account")
+    await until(lambda: bool(harness.store.read_sync(_waiting)), "the event waits for the account")
     session.commit()
     session.close()
     await done(harness)
     assert state(harness)["skipped"] == 0
-    found = harness.store.look(lambda db: db.all("SELECT author_id FROM commit_comment"))
+    found = harness.store.read_sync(lambda db: db.all("SELECT author_id FROM commit_comment"))
     assert [row["author_id"] is None for row in found] == [True, False]
 
 
@@ -364,4 +364,4 @@ async def test_a_branch_follows_its_pushes(
         body = json.dumps({"ref": "refs/heads/main", "after": after}).encode()
         await harness.event(body)
     await done(harness)
-    assert harness.store.look(refs.resolve, harness.repo["id"], "main") == "b" * 40
+    assert harness.store.read_sync(refs.resolve, harness.repo["id"], "main") == "b" * 40

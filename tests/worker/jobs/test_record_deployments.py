@@ -31,7 +31,7 @@ async def kept(store: Store) -> AsyncIterator[Store]:
         org = accounts.create(db, "acme", kind="Organization")
         repositories.create(db, org["id"], "tools")
 
-    store.do(make)
+    store.write_sync(make)
     yield store
     await store.close()
 
@@ -51,16 +51,16 @@ def ask(store: Store, count: int, cluster: str = "moon") -> int:
         place = DeploymentPlace("production", cluster=cluster)
         return deployment_jobs.create(db, org["id"], org["id"], place, wanted)
 
-    return store.do(make)
+    return store.write_sync(make)
 
 
 def job(store: Store, job_id: int) -> Row:
-    org = store.look(accounts.by_login, "acme")
-    return required(store.look(deployment_jobs.get, org["id"], job_id))
+    org = store.read_sync(accounts.by_login, "acme")
+    return required(store.read_sync(deployment_jobs.get, org["id"], job_id))
 
 
 def count(store: Store, table: str) -> int:
-    return store.look(lambda db: db.value(f"SELECT count(*) FROM {table}"))
+    return store.read_sync(lambda db: db.value(f"SELECT count(*) FROM {table}"))
 
 
 class Trouble:
@@ -86,7 +86,7 @@ async def test_cut_off_it_goes_on(kept: Store, settings: HubSettings) -> None:
     row = job(kept, job_id)
     assert (row["status"], row["total_count"]) == ("processing", BATCH)
     assert count(kept, "deployment_record") == count(kept, "event") == BATCH
-    assert kept.look(deployment_jobs.next_due) == row["created_at"]
+    assert kept.read_sync(deployment_jobs.next_due) == row["created_at"]
     await record_deployments(kept, report, batch=BATCH)
     row = job(kept, job_id)
     assert (row["status"], row["total_count"], row["errors"]) == ("completed", MANY, [])
@@ -137,9 +137,9 @@ async def test_a_worker_taken_for_dead_records_nothing_twice(
 ) -> None:
     """A worker cannot continue a job that another worker has taken over and ended."""
     job_id = ask(kept, MANY)
-    begun = required(kept.do(deployment_jobs.begin))
+    begun = required(kept.write_sync(deployment_jobs.begin))
     await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
-    assert kept.do(deployment_jobs.advance, begun, BATCH) is None
+    assert kept.write_sync(deployment_jobs.advance, begun, BATCH) is None
     assert job(kept, job_id)["total_count"] == MANY == count(kept, "event")
 
 
@@ -155,7 +155,7 @@ async def test_jobs_are_done_oldest_first(kept: Store, settings: HubSettings, cl
     for cluster in "abc":
         ids.append(ask(kept, 1, cluster))
         clock.advance(1)
-    assert kept.look(deployment_jobs.next_due) == clock.now() - 3 * SECOND
+    assert kept.read_sync(deployment_jobs.next_due) == clock.now() - 3 * SECOND
     await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     reported = bodies(kept, "deployment_record")
     assert [each["deployment_record"]["cluster"] for each in reported] == ["a", "b", "c"]
@@ -167,6 +167,6 @@ async def test_ended_jobs_are_deleted(kept: Store, settings: HubSettings, clock:
     await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     clock.advance(1)
     ask(kept, 1, "b")
-    assert kept.do(deployment_jobs.forget, clock.now()) == 1
-    assert kept.do(deployment_jobs.forget, clock.now() + SECOND) == 0
+    assert kept.write_sync(deployment_jobs.forget, clock.now()) == 1
+    assert kept.write_sync(deployment_jobs.forget, clock.now() + SECOND) == 0
     assert count(kept, "deployment_job") == 1

@@ -15,11 +15,11 @@ from worker.settings import WorkerSettings
 
 
 def ask(harness: WorkerHarness, **given: Any) -> Any:
-    return harness.store.do(replay_runs.create, ReplaySelection(**given), "ada")
+    return harness.store.write_sync(replay_runs.create, ReplaySelection(**given), "ada")
 
 
 def run_of(harness: WorkerHarness, run_id: int) -> Any:
-    return harness.store.look(replay_runs.get, run_id)
+    return harness.store.read_sync(replay_runs.get, run_id)
 
 
 async def test_a_replay_delivers_its_events(harness: WorkerHarness) -> None:
@@ -37,7 +37,7 @@ async def test_a_replay_from_before_the_start_is_continued(harness: WorkerHarnes
     harness.hook()
     await harness.events(3)
     run = ask(harness)
-    harness.store.do(replay_runs.run_step, run, 1)
+    harness.store.write_sync(replay_runs.run_step, run, 1)
     await harness.work()
     await harness.over(delivered=6)
     await until(lambda: run_of(harness, run["id"])["made"] == 3)
@@ -52,7 +52,7 @@ async def test_no_faster_than_it_may_and_not_once_cancelled(harness: WorkerHarne
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
         if len(slept) == 3:
-            harness.store.do(replay_runs.cancel, run["id"])
+            harness.store.write_sync(replay_runs.cancel, run["id"])
 
     # The clock stands still, and sleeps take no time.
     await replay(harness.store, WorkerSettings(replay_rate=10), clock=lambda: 0.0, sleep=sleep)

@@ -36,7 +36,7 @@ async def opened(store: Store) -> Any:
 
 @pytest.fixture
 def world(opened: Store) -> Using:
-    return opened.do(using)
+    return opened.write_sync(using)
 
 
 def current(store: Store, world: Using, kind: str, day: str = DAY) -> Row | None:
@@ -45,7 +45,7 @@ def current(store: Store, world: Using, kind: str, day: str = DAY) -> Row | None
             return reports.latest(db, world.enterprise["id"], kind)
         return reports.of_day(db, world.enterprise["id"], kind, usage_days.of_iso(day))
 
-    return store.look(find)
+    return store.read_sync(find)
 
 
 def lines(store: Store, world: Using, settings: WorkerSettings, kind: str, day: str = DAY) -> Any:
@@ -53,7 +53,7 @@ def lines(store: Store, world: Using, settings: WorkerSettings, kind: str, day: 
     row = required(current(store, world, kind, day))
     content = report_files.path(settings.data_dir, row["id"]).read_bytes()
     parts: list[bytes] = []
-    while (part := store.look(reports.part, row["id"], len(parts))) is not None:
+    while (part := store.read_sync(reports.part, row["id"], len(parts))) is not None:
         parts.append(part)
     assert b"".join(parts) == content
     assert (row["size"], row["lines"]) == (len(content), content.count(b"\n"))
@@ -72,7 +72,7 @@ def some(world: Using) -> list[usage.UsageRecord]:
 async def test_a_daily_report_has_the_figures_of_its_day(
     opened: Store, world: Using, settings: WorkerSettings
 ) -> None:
-    opened.do(usage.record, some(world))
+    opened.write_sync(usage.record, some(world))
     await make(opened, settings)
     head = {"enterprise": "globe", "report_day": DAY}
 
@@ -117,8 +117,10 @@ async def test_a_daily_report_has_the_figures_of_its_day(
 async def test_a_report_of_28_days(opened: Store, world: Using, settings: WorkerSettings) -> None:
     first, outside = "2026-10-24", "2026-10-23"
     days = (outside, first, BEFORE, DAY)
-    opened.do(usage.record, [world.row(day, editor="vim", suggestions=10) for day in days])
-    opened.do(usage.record, [world.row(first, world.ben, editor="vim", chats=1, active=False)])
+    opened.write_sync(usage.record, [world.row(day, editor="vim", suggestions=10) for day in days])
+    opened.write_sync(
+        usage.record, [world.row(first, world.ben, editor="vim", chats=1, active=False)]
+    )
     await make(opened, settings)
     row = required(current(opened, world, "users-28-day"))
     assert (usage_days.iso(row["first_day"]), usage_days.iso(row["last_day"])) == (first, DAY)
@@ -134,22 +136,24 @@ async def test_a_report_of_28_days(opened: Store, world: Using, settings: Worker
 async def test_nothing_new_makes_nothing(
     opened: Store, world: Using, settings: WorkerSettings
 ) -> None:
-    opened.do(usage.record, some(world))
+    opened.write_sync(usage.record, some(world))
     await make(opened, settings)
-    before = opened.look(lambda db: db.value("SELECT max(id) FROM report"))
-    assert opened.do(usage.record, some(world)) == 0
+    before = opened.read_sync(lambda db: db.value("SELECT max(id) FROM report"))
+    assert opened.write_sync(usage.record, some(world)) == 0
     await make(opened, settings)
-    assert opened.look(lambda db: db.value("SELECT max(id) FROM report")) == before
+    assert opened.read_sync(lambda db: db.value("SELECT max(id) FROM report")) == before
 
 
 async def test_late_data_makes_the_day_and_the_weeks_again(
     opened: Store, world: Using, settings: WorkerSettings
 ) -> None:
-    opened.do(usage.record, [world.row(BEFORE, suggestions=1), world.row(DAY, suggestions=1)])
+    opened.write_sync(
+        usage.record, [world.row(BEFORE, suggestions=1), world.row(DAY, suggestions=1)]
+    )
     await make(opened, settings)
     old = {kind: current(opened, world, kind) for kind in ("users-1-day", "users-28-day")}
     late = [world.row(BEFORE, suggestions=3)]
-    assert opened.do(usage.record, late) == 1
+    assert opened.write_sync(usage.record, late) == 1
     await make(opened, settings)
     (total, *_) = lines(opened, world, settings, "enterprise-1-day", BEFORE)
     assert total["suggestions"] == 3
@@ -157,21 +161,23 @@ async def test_late_data_makes_the_day_and_the_weeks_again(
     assert total["suggestions"] == 4
     # The report of another day is not made again. The replaced report is kept for a while.
     assert current(opened, world, "users-1-day") == old["users-1-day"]
-    replaced = required(opened.look(reports.get, (old["users-28-day"] or {})["id"]))
+    replaced = required(opened.read_sync(reports.get, (old["users-28-day"] or {})["id"]))
     assert replaced["replaced_at"] == opened.clock.now()
 
 
 async def test_a_sleep_of_days(
     opened: Store, world: Using, settings: WorkerSettings, clock: MovableClock
 ) -> None:
-    other = opened.do(using, "moon")
-    opened.do(usage.record, [world.row("2026-11-21"), other.row(DAY), world.row(BEFORE)])
+    other = opened.write_sync(using, "moon")
+    opened.write_sync(usage.record, [world.row("2026-11-21"), other.row(DAY), world.row(BEFORE)])
     await make(opened, settings)
     assert current(opened, world, "users-1-day", "2026-11-21") is None, "the day is not over"
     clock.advance(3 * 86_400)
-    opened.do(usage.record, [world.row("2026-11-23"), world.row("2026-11-22"), other.row(BEFORE)])
+    opened.write_sync(
+        usage.record, [world.row("2026-11-23"), world.row("2026-11-22"), other.row(BEFORE)]
+    )
     await make(opened, settings)
-    made = opened.look(
+    made = opened.read_sync(
         lambda db: db.all("SELECT * FROM report WHERE kind = 'users-1-day' ORDER BY id")
     )
     assert [(row["enterprise_id"], usage_days.iso(row["last_day"])) for row in made] == [
@@ -186,7 +192,7 @@ async def test_a_sleep_of_days(
 async def test_many_steps_and_parts(
     opened: Store, world: Using, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened.do(many, world, DAY, 50, 3)
+    opened.write_sync(many, world, DAY, 50, 3)
     monkeypatch.setattr(usage_sums, "PAGE", 7)
     await make(opened, settings, part_bytes=1000)
     found = lines(opened, world, settings, "users-1-day")
@@ -207,7 +213,7 @@ async def test_an_interrupted_report_is_made_again(
     monkeypatch: pytest.MonkeyPatch,
     fails_at: int,
 ) -> None:
-    opened.do(usage.record, [*some(world), world.row(BEFORE, suggestions=1)])
+    opened.write_sync(usage.record, [*some(world), world.row(BEFORE, suggestions=1)])
     put, calls = reports.put_part, 0
 
     def failing(*given: Any) -> None:
@@ -221,16 +227,20 @@ async def test_an_interrupted_report_is_made_again(
     with pytest.raises(Unavailable):
         await make(opened, settings)
     folder = report_files.folder(settings.data_dir)
-    there = opened.look(lambda db: db.tuples("SELECT id FROM report WHERE made_at IS NOT NULL"))
+    there = opened.read_sync(
+        lambda db: db.tuples("SELECT id FROM report WHERE made_at IS NOT NULL")
+    )
     assert {each.name for each in folder.iterdir()} == {f"{each}.ndjson" for (each,) in there}
     # A crash leaves a partial file and a file whose report was not finished.
-    unmade = opened.look(lambda db: db.value("SELECT max(id) FROM report WHERE made_at IS NULL"))
+    unmade = opened.read_sync(
+        lambda db: db.value("SELECT max(id) FROM report WHERE made_at IS NULL")
+    )
     for name in (f".{unmade}-x.part", f"{unmade}.ndjson"):
         (folder / name).write_bytes(b"half")
     await make(opened, settings)
     (total, *_) = lines(opened, world, settings, "enterprise-1-day")
     assert total["suggestions"] == 6
-    rows = opened.look(lambda db: db.all("SELECT * FROM report"))
+    rows = opened.read_sync(lambda db: db.all("SELECT * FROM report"))
     assert all(row["made_at"] for row in rows)
     assert sorted(each.name for each in folder.iterdir()) == sorted(
         f"{row['id']}.ndjson" for row in rows
@@ -240,7 +250,7 @@ async def test_an_interrupted_report_is_made_again(
 async def test_reports_that_another_worker_gave_up_leave_their_day_due(
     opened: Store, world: Using, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened.do(usage.record, some(world))
+    opened.write_sync(usage.record, some(world))
     finish = reports.finish
 
     def late(db: Connection, made: Any) -> None:
@@ -259,7 +269,7 @@ async def test_reports_that_another_worker_gave_up_leave_their_day_due(
 async def test_a_report_that_cannot_be_made_keeps_back_no_other(
     opened: Store, world: Using, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened.do(usage.record, [*some(world), world.row(BEFORE, suggestions=1)])
+    opened.write_sync(usage.record, [*some(world), world.row(BEFORE, suggestions=1)])
     begin = reports.begin
 
     def failing(db: Connection, kinds: Any, enterprise_id: int, first: int, *given: Any) -> Any:
@@ -277,7 +287,7 @@ async def test_a_report_that_cannot_be_made_keeps_back_no_other(
 async def test_cancelled_it_leaves_nothing(
     opened: Store, world: Using, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened.do(usage.record, some(world))
+    opened.write_sync(usage.record, some(world))
     reached = asyncio.Event()
 
     async def hanging(self: object, lines: object) -> None:
@@ -298,15 +308,15 @@ async def test_cancelled_it_leaves_nothing(
 async def test_old_reports_are_dropped(
     opened: Store, world: Using, settings: WorkerSettings, clock: MovableClock
 ) -> None:
-    opened.do(usage.record, [world.row(BEFORE), world.row(DAY)])
+    opened.write_sync(usage.record, [world.row(BEFORE), world.row(DAY)])
     await make(opened, settings)
-    opened.do(usage.record, [world.row(DAY, lines=7)])
+    opened.write_sync(usage.record, [world.row(DAY, lines=7)])
     await make(opened, settings)
     stray = report_files.path(settings.data_dir, 4711)
     stray.write_bytes(b"of a database that was here before")
 
     def there() -> list[int]:
-        kept = opened.look(lambda db: db.tuples("SELECT id FROM report ORDER BY id"))
+        kept = opened.read_sync(lambda db: db.tuples("SELECT id FROM report ORDER BY id"))
         assert [each for (each,) in kept] == report_files.ids(settings.data_dir)
         return report_files.ids(settings.data_dir)
 
@@ -324,12 +334,12 @@ async def test_old_reports_are_dropped(
     clock.advance(86_400)
     await prune(opened, settings)
     assert there() == every[10:]
-    assert opened.look(lambda db: db.value("SELECT count(*) FROM usage_day")) == 1
+    assert opened.read_sync(lambda db: db.value("SELECT count(*) FROM usage_day")) == 1
     clock.advance(86_400)
     await prune(opened, settings)
     assert there() == []
-    assert opened.look(lambda db: db.value("SELECT count(*) FROM usage")) == 0
-    assert opened.look(lambda db: db.value("SELECT count(*) FROM report_part")) == 0
+    assert opened.read_sync(lambda db: db.value("SELECT count(*) FROM usage")) == 0
+    assert opened.read_sync(lambda db: db.value("SELECT count(*) FROM report_part")) == 0
 
 
 async def test_reports_are_made_shortly_after_midnight(
@@ -337,9 +347,9 @@ async def test_reports_are_made_shortly_after_midnight(
 ) -> None:
     (job,) = [one for one in build_jobs(JobContext(opened, settings)) if one.name == "reports"]
     assert isinstance(job.when, CalendarTrigger)
-    due = opened.look(lambda db: job.when.due(db, None))
+    due = opened.read_sync(lambda db: job.when.due(db, None))
     assert due == parse("2026-11-22T00:10:00Z")
-    opened.do(usage.record, [world.row("2026-11-21")])
+    opened.write_sync(usage.record, [world.row("2026-11-21")])
     clock.advance((due - clock.now()) / SECOND)
     await job.run()
     assert current(opened, world, "users-1-day", "2026-11-21") is not None

@@ -48,7 +48,7 @@ ALL = republish_runs.parse_pattern("*/*/events/*")
 async def world(store: Store) -> AsyncIterator[World]:
     """A store with at least one row of each kind that can be republished."""
     made = make(store)
-    store.do(_rest, made)
+    store.write_sync(_rest, made)
     yield made
     await store.close()
 
@@ -97,14 +97,14 @@ def published(store: Store) -> list[Row]:
         rows = [events.get(db, event_id) for (event_id,) in ids]
         return [row | {"payload": orjson.loads(row["body"])} for row in rows if row is not None]
 
-    return store.look(read)
+    return store.read_sync(read)
 
 
 def ask(store: Store, topic: str = "*/*/events/*", **given: Any) -> Row:
     wanted = republish_runs.parse_pattern(topic)
-    total = sum(store.look(republish_runs.count, wanted, given.get("since")).values())
+    total = sum(store.read_sync(republish_runs.count, wanted, given.get("since")).values())
     given = {"rate": 10_000} | given
-    return store.do(lambda db: republish_runs.create(db, wanted, total, **given))
+    return store.write_sync(lambda db: republish_runs.create(db, wanted, total, **given))
 
 
 async def republished(
@@ -129,13 +129,13 @@ def test_every_kind_can_be_republished() -> None:
 async def test_each_row_of_every_kind_is_republished_once(
     world: World, worker_events: WorkerEvents
 ) -> None:
-    counts = world.store.look(republish_runs.count, ALL, None)
+    counts = world.store.read_sync(republish_runs.count, ALL, None)
     assert all(counts.values()), "each kind has at least one row"
     rows = await republished(world.store, worker_events, "*/*/events/*")
     assert len(rows) == sum(counts.values())
     kinds = [one.event for one in SNAPSHOT_SOURCES for _ in range(counts[one.name])]
     assert [row["name"] for row in rows] == kinds, "the kinds come in the order of their table"
-    (run,) = world.store.look(republish_runs.page, limit=9)
+    (run,) = world.store.read_sync(republish_runs.page, limit=9)
     assert (run["published"], run["total"], run["outcome"]) == (len(rows), len(rows), "done")
     for row in rows:
         payload = row["payload"]
@@ -161,14 +161,14 @@ async def test_the_current_state_is_republished(world: World, worker_events: Wor
     (row,) = await republished(world.store, worker_events, "OCTO/hello/events/milestone")
     assert row["payload"]["milestone"]["title"] == "dawn"
     changed = {"number": 7, "title": "dusk"}
-    world.store.do(
+    world.store.write_sync(
         lambda db: milestones.put(db, repo, changed, projection_table.projected_events(db))
     )
     (row,) = await republished(
         world.store, worker_events, "https://hub.example/x/octo/hello/events/milestone"
     )
     assert row["payload"]["milestone"]["title"] == "dusk"
-    world.store.do(milestones.delete, repo["id"], 7)
+    world.store.write_sync(milestones.delete, repo["id"], 7)
     assert await republished(world.store, worker_events, "octo/hello/events/milestone") == []
 
 
@@ -197,7 +197,7 @@ async def test_a_republished_role_has_the_permission_that_older_receivers_know(
 async def test_a_republished_status_has_a_sender_if_its_creator_is_gone(
     world: World, worker_events: WorkerEvents
 ) -> None:
-    world.store.do(lambda db: db.execute("UPDATE commit_status SET creator_id = NULL"))
+    world.store.write_sync(lambda db: db.execute("UPDATE commit_status SET creator_id = NULL"))
     rows = await republished(world.store, worker_events, "octo/hello/events/status")
     assert {row["payload"]["sender"]["login"] for row in rows} == {"octo"}
 
@@ -235,11 +235,11 @@ async def test_since_selects_changed_rows_only(
     clock.advance(2 * DAY / SECOND)
     repo = world.hello.repo
     changed = {"number": 7, "title": "dusk"}
-    world.store.do(
+    world.store.write_sync(
         lambda db: milestones.put(db, repo, changed, projection_table.projected_events(db))
     )
     since = clock.now() - DAY
-    counts = world.store.look(republish_runs.count, ALL, since)
+    counts = world.store.read_sync(republish_runs.count, ALL, since)
     assert {name for name, many in counts.items() if many} == {"milestone", "collaborator"}
     rows = await republished(world.store, worker_events, "*/*/events/*", since=since)
     assert [row["name"] for row in rows] == ["milestone", "member"]
@@ -256,7 +256,7 @@ def _many(db: Connection, world: World, n: int) -> None:
 async def test_unchanged_rows_are_skipped_in_batches(
     world: World, worker_events: WorkerEvents, clock: MovableClock
 ) -> None:
-    world.store.do(_many, world, 14)
+    world.store.write_sync(_many, world, 14)
     clock.advance(3600)
     since = clock.now()
     changed = [1_000, 1_001, 1_002, 1_003, 1_005, 1_009, 1_013]
@@ -266,7 +266,7 @@ async def test_unchanged_rows_are_skipped_in_batches(
             given = {"number": number, "title": "changed"}
             issues.put(db, world.vault.repo, given, projection_table.projected_events(db))
 
-    world.store.do(change)
+    world.store.write_sync(change)
     rows = await republished(
         world.store, worker_events, "octo/*/events/issues", {"batch": 3}, since=since
     )
@@ -278,7 +278,7 @@ async def test_cut_off_it_is_gone_on_with(
     world: World, worker_events: WorkerEvents, at: int
 ) -> None:
     """The next run publishes the rows whose events were not committed, and no row twice."""
-    world.store.do(_many, world, 20)
+    world.store.write_sync(_many, world, 20)
     ask(world.store, "octo/*/events/issues")
     steps = itertools.count(1)
 
@@ -302,13 +302,13 @@ async def test_cut_off_it_is_gone_on_with(
 
 
 async def test_two_workers_do_no_step_twice(world: World, worker_events: WorkerEvents) -> None:
-    world.store.do(_many, world, 20)
+    world.store.write_sync(_many, world, 20)
     run = ask(world.store, "octo/hello/events/issues")
-    upcoming = world.store.look(republish_runs.next_batch, run)
+    upcoming = world.store.read_sync(republish_runs.next_batch, run)
     assert upcoming is not None
-    world.store.do(publish_batch, run, upcoming, 5, worker_events.again)
+    world.store.write_sync(publish_batch, run, upcoming, 5, worker_events.again)
     with pytest.raises(StaleRun):
-        world.store.do(publish_batch, run, upcoming, 5, worker_events.again)
+        world.store.write_sync(publish_batch, run, upcoming, 5, worker_events.again)
     await republish(world.store, worker_events.again)
     numbers = [row["payload"]["issue"]["number"] for row in published(world.store)]
     assert len([n for n in numbers if n >= 1000]) == 20
@@ -333,7 +333,7 @@ async def test_a_change_waits_for_the_current_batch(
         assert changing.is_alive(), "the change waits for the batch"
         worker_events.again(db, resource, repo_id, rows)
 
-    changing = threading.Thread(target=other.do, args=(change,))
+    changing = threading.Thread(target=other.write_sync, args=(change,))
     ask(world.store, "octo/hello/events/milestone")
     await republish(world.store, meanwhile)
     changing.join()
@@ -351,11 +351,11 @@ async def test_a_stopped_run_publishes_no_more(world: World, worker_events: Work
             republish_runs.cancel(db, run["id"])
 
     await republish(world.store, stopped)
-    row = world.store.look(republish_runs.get, run["id"])
+    row = world.store.read_sync(republish_runs.get, run["id"])
     assert row["outcome"] == "stopped"
     assert len(published(world.store)) < row["total"]
     with pytest.raises(Conflict, match="is over"):
-        world.store.do(republish_runs.cancel, run["id"])
+        world.store.write_sync(republish_runs.cancel, run["id"])
 
 
 @pytest.mark.parametrize("error", [ValueError, Missing])
@@ -370,19 +370,19 @@ async def test_one_that_cannot_be_published_keeps_nothing_back(
             raise error("a secret of the payload")
         worker_events.again(db, resource, repo_id, rows)
 
-    world.store.do(_many, world, 12)
+    world.store.write_sync(_many, world, 12)
     run = ask(world.store, "octo/hello/events/issues")
     await republish(world.store, choking)
     titles = [row["payload"]["issue"]["title"] for row in published(world.store)]
     assert [title for title in titles if title.isdigit()] == [str(n) for n in range(12) if n != 7]
-    row = world.store.look(republish_runs.get, run["id"])
+    row = world.store.read_sync(republish_runs.get, run["id"])
     assert (row["outcome"], row["published"]) == ("done", row["total"] - 1)
     assert f"a issue cannot be published: {error.__name__}" in caplog.text
     assert "a secret" not in caplog.text
 
 
 async def test_no_faster_than_it_may(world: World, worker_events: WorkerEvents) -> None:
-    world.store.do(_many, world, 10)
+    world.store.write_sync(_many, world, 10)
     pauses: list[float] = []
     still = {"clock": lambda: 0.0, "sleep": _counting(pauses)}
     rows = await republished(world.store, worker_events, "octo/*/events/issues", still, rate=8)
@@ -407,16 +407,16 @@ async def test_the_schedule_starts_a_republication(
     assert jobs["republish-begin"].when.words == "0 4 * * *"
     await jobs["republish-begin"].run()
     await jobs["republish-begin"].run()
-    (run,) = world.store.look(republish_runs.page, limit=9)
+    (run,) = world.store.read_sync(republish_runs.page, limit=9)
     assert (run["scheduled"], run["rate"]) == (1, 100), "the schedule starts no second run"
     manual = ask(world.store, "octo/hello/events/repository")
-    current_run = world.store.look(republish_runs.RUNS.current)
+    current_run = world.store.read_sync(republish_runs.RUNS.current)
     assert current_run is not None
     assert current_run["id"] == manual["id"], "a manual run goes before a scheduled one"
     await jobs["republish"].run()
     assert [row["name"] for row in published(world.store)] == ["repository", "label"]
     await request_scheduled(world.store, settings.republish_topics, 5)
-    assert len(world.store.look(republish_runs.page, limit=9)) == 3
+    assert len(world.store.read_sync(republish_runs.page, limit=9)) == 3
     assert "republish-begin" not in {
         job.name for job in build_jobs(JobContext(world.store, WorkerSettings()))
     }
@@ -434,9 +434,9 @@ async def test_retention_lets_go_of_runs(world: World, worker_events: WorkerEven
     await republished(world.store, worker_events, "octo/hello/events/label")
     ask(world.store)
     now = world.store.clock.now()
-    assert world.store.do(republish_runs.RUNS.forget, now) == 0
-    assert world.store.do(republish_runs.RUNS.forget, now + 1) == 1
-    assert [row["outcome"] for row in world.store.look(republish_runs.page, limit=9)] == [None]
+    assert world.store.write_sync(republish_runs.RUNS.forget, now) == 0
+    assert world.store.write_sync(republish_runs.RUNS.forget, now + 1) == 1
+    assert [row["outcome"] for row in world.store.read_sync(republish_runs.page, limit=9)] == [None]
 
 
 async def test_hooks_get_republished_events_with_a_mark(
@@ -445,7 +445,7 @@ async def test_hooks_get_republished_events_with_a_mark(
     """A header and a member of the payload mark a republished event. Other events have neither."""
     all_of_it = harness.hook("https://all.example/", events=[WILDCARD], secret="hush")
     by_name = harness.hook("https://own.example/", events=["repository_subscription"])
-    harness.store.do(
+    harness.store.write_sync(
         lambda db: watching.put(
             db, harness.repo["id"], harness.repo["owner_id"], subscribed=True, ignored=False
         )

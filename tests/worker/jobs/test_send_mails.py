@@ -78,7 +78,7 @@ class Post:
         return self.site.mails[before:]
 
     def outbox(self) -> list[Row]:
-        return self.store.look(outbox.list_recent, 100)
+        return self.store.read_sync(outbox.list_recent, 100)
 
     def counted(self) -> dict[str, float]:
         return {name: many for (name,), many in self.metrics.mails.values().items() if many}
@@ -94,10 +94,10 @@ class Post:
             found = required(emails.primary(db, self.world.seed.octo["id"]))
             emails.verify(db, found["id"], False)
 
-        self.store.do(add)
+        self.store.write_sync(add)
         self.fail(self.world.failing, "people")
         await self.check(mail_window=0)
-        self.store.do(notices.make_mails, notices.MailLimits(9, 9))
+        self.store.write_sync(notices.make_mails, notices.MailLimits(9, 9))
 
 
 def text(mail: EmailMessage) -> str:
@@ -111,7 +111,7 @@ async def post(
     store: Store, seed: Any, clock: MovableClock, settings: HubSettings
 ) -> AsyncIterator[Post]:
     world = World(store, seed)
-    store.do(emails.add, seed.octo["id"], [OCTO], verified=True)
+    store.write_sync(emails.add, seed.octo["id"], [OCTO], verified=True)
     async with smtp_site() as site:
         yield Post(world, site, clock, settings, WorkerMetrics())
     await store.close()
@@ -121,7 +121,7 @@ async def test_the_owner_of_a_hook_gets_a_mail_after_the_window(post: Post) -> N
     post.fail(post.world.failing, "a")
     await post.check()
     assert await post.send() == []
-    assert post.store.look(next_due) == post.clock.now() + WINDOW * 1_000_000
+    assert post.store.read_sync(next_due) == post.clock.now() + WINDOW * 1_000_000
     post.clock.advance(WINDOW)
     (mail,) = await post.send()
     assert post.site.receivers == [OCTO]
@@ -134,7 +134,7 @@ async def test_the_owner_of_a_hook_gets_a_mail_after_the_window(post: Post) -> N
     assert "cannot be used as it is configured" in text(mail)
     assert f"https://forge.example/ui/hooks/{number}" in text(mail)
     assert await post.send() == []
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
     (row,) = post.outbox()
     assert (row["outcome"], row["attempts"], row["login"]) == ("sent", 1, "octo")
     assert post.counted() == {"sent": 1}
@@ -167,7 +167,7 @@ async def test_a_mail_describes_a_limited_number_of_alerts(post: Post) -> None:
     def make(db: Connection) -> list[Row]:
         return [hook(db, post.world.seed.hello["id"], f"h{n}", events=["ping"]) for n in range(60)]
 
-    for one in post.store.do(make):
+    for one in post.store.write_sync(make):
         post.fail(one, one["url"])
     await post.check(mail_window=0)
     (mail,) = await post.send()
@@ -185,7 +185,7 @@ async def test_mails_an_hour_are_limited_and_later_alerts_wait(post: Post) -> No
     post.fail(post.world.hidden, "c")
     await post.check(mail_window=0)
     assert await post.send(mail_per_hour=1) == []
-    due = post.store.look(next_due)
+    due = post.store.read_sync(next_due)
     assert due == post.clock.now() + 3600 * 1_000_000
     post.clock.advance(3600)
     (mail,) = await post.send(mail_per_hour=1)
@@ -197,7 +197,7 @@ async def test_mails_an_hour_to_all_are_limited(post: Post) -> None:
         theirs = required(accounts.by_login(db, "theirs"))
         emails.add(db, theirs["id"], ["theirs@people.example"], verified=True)
 
-    post.store.do(share)
+    post.store.write_sync(share)
     post.fail(post.world.failing, "a")
     post.fail(post.world.other, "b")
     await post.check(mail_window=0)
@@ -247,7 +247,7 @@ async def test_notices_that_have_waited_for_two_days_are_dropped(
     post.clock.advance(seconds)
     assert len(await post.send()) == mails
     assert len(post.outbox()) == mails
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
 
 
 async def test_a_temporary_refusal_is_tried_again_later(post: Post) -> None:
@@ -310,7 +310,7 @@ async def test_mails_unsent_for_a_day_are_dropped(post: Post) -> None:
         ("failed", outbox.OVERDUE, 0)
     }
     assert post.counted() == {"failed": 2}
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
 
 
 async def test_after_a_day_a_mail_has_failed(post: Post) -> None:
@@ -321,7 +321,7 @@ async def test_after_a_day_a_mail_has_failed(post: Post) -> None:
     await post.send()
     assert (post.outbox()[0]["outcome"], post.outbox()[0]["error"]) == ("failed", "451 later")
     assert post.counted() == {"delayed": 1, "failed": 1}
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
 
 
 async def test_after_a_day_without_the_server_a_mail_has_failed(post: Post) -> None:
@@ -331,19 +331,19 @@ async def test_after_a_day_without_the_server_a_mail_has_failed(post: Post) -> N
     await post.send(mail_port=1)
     assert post.outbox()[0]["outcome"] == "failed"
     assert post.counted() == {"delayed": 1, "failed": 1}
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
 
 
 @pytest.mark.parametrize("trouble", ["refused", "away"])
 async def test_a_test_message_is_tried_once(post: Post, trouble: str) -> None:
-    post.store.do(outbox.add, outbox.TEST, "a@people.example")
+    post.store.write_sync(outbox.add, outbox.TEST, "a@people.example")
     post.site.rcpt = lambda address: "451 later"
     await post.send(**({"mail_port": 1} if trouble == "away" else {}))
     (row,) = post.outbox()
     assert row["outcome"] == "failed"
     assert row["error"]
     assert post.counted() == {"failed": 1}
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
 
 
 async def test_a_crash_before_sending_loses_no_mail(post: Post) -> None:
@@ -384,10 +384,10 @@ async def test_a_crash_before_the_record_repeats_the_mail_under_its_id(post: Pos
 
 
 async def test_two_processes_send_a_mail_once(post: Post) -> None:
-    number = post.store.do(outbox.add, outbox.TEST, "a@people.example")
-    row = required(post.store.look(outbox.get, number))
-    assert post.store.do(outbox.claim, row, 0)
-    assert not post.store.do(outbox.claim, row, 0)
+    number = post.store.write_sync(outbox.add, outbox.TEST, "a@people.example")
+    row = required(post.store.read_sync(outbox.get, number))
+    assert post.store.write_sync(outbox.claim, row, 0)
+    assert not post.store.write_sync(outbox.claim, row, 0)
 
 
 async def test_problems_of_the_whole_installation_go_to_its_administrators(post: Post) -> None:
@@ -396,7 +396,7 @@ async def test_problems_of_the_whole_installation_go_to_its_administrators(post:
         emails.add(db, root["id"], ["root@people.example"], verified=True)
         return hooks.create(db, SYSTEM, url="https://ops.example/", events=["push"])
 
-    ops = post.store.do(furnish)
+    ops = post.store.write_sync(furnish)
     post.fail({**ops, "repo_id": 0}, "a")
     await post.check(mail_window=0)
     (mail,) = await post.send()
@@ -411,7 +411,7 @@ async def test_problems_of_the_whole_installation_go_to_its_administrators(post:
 async def test_without_a_server_nothing_is_noted(post: Post) -> None:
     post.fail(post.world.failing, "a")
     await check_alerts(post.store, WorkerSettings(), WorkerEvents(post.base))
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
     names = [job.name for job in build_jobs(JobContext(post.store, WorkerSettings()))]
     assert "mail" not in names
     names = [job.name for job in build_jobs(JobContext(post.store, post.settings()))]
@@ -426,13 +426,13 @@ async def test_users_without_a_verified_address_get_no_mail(post: Post) -> None:
         found = required(emails.primary(db, post.world.seed.octo["id"]))
         emails.verify(db, found["id"], False)
 
-    post.store.do(unverify)
+    post.store.write_sync(unverify)
     post.clock.advance(WINDOW)
     assert await post.send() == []
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
     post.fail(post.world.hidden, "b")
     await post.check()
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
 
 
 async def test_a_mail_without_its_alerts_is_deleted(post: Post) -> None:
@@ -440,10 +440,10 @@ async def test_a_mail_without_its_alerts_is_deleted(post: Post) -> None:
     post.fail(post.world.failing, "a")
     await post.check(mail_window=0)
     await post.send()
-    post.store.do(hook_removal.delete, post.world.failing)
+    post.store.write_sync(hook_removal.delete, post.world.failing)
     await post.check()
     post.clock.advance(3600)
-    assert post.store.do(alerts.drop, post.clock.now(), 10) == 1
+    assert post.store.write_sync(alerts.drop, post.clock.now(), 10) == 1
     assert await post.send() == []
     assert post.outbox() == []
     assert post.counted() == {"delayed": 1}
@@ -452,18 +452,18 @@ async def test_a_mail_without_its_alerts_is_deleted(post: Post) -> None:
 async def test_a_mail_that_loses_its_alerts_after_the_claim_is_deleted_later(post: Post) -> None:
     post.fail(post.world.failing, "a")
     await post.check(mail_window=0)
-    post.store.do(notices.make_mails, notices.MailLimits(9, 9))
+    post.store.write_sync(notices.make_mails, notices.MailLimits(9, 9))
     sender = MailSender(post.store, post.settings(), lambda db, mail: None, post.metrics)
     await sender.run()
     assert (post.site.mails, post.counted()) == ([], {})
-    post.store.do(lambda db: db.execute("DELETE FROM mail_notice"))
+    post.store.write_sync(lambda db: db.execute("DELETE FROM mail_notice"))
     post.clock.advance(3600)
     assert await post.send() == []
-    assert (post.outbox(), post.store.look(next_due)) == ([], None)
+    assert (post.outbox(), post.store.read_sync(next_due)) == ([], None)
 
 
 async def test_a_password_file_that_is_missing_delays_the_mails(post: Post, tmp_path: Any) -> None:
-    post.store.do(outbox.add, outbox.TEST, "a@people.example")
+    post.store.write_sync(outbox.add, outbox.TEST, "a@people.example")
     await post.send(mail_user="u", mail_password_file=tmp_path / "missing")
     assert "mail_password_file" in post.outbox()[0]["error"]
 
@@ -498,7 +498,7 @@ async def test_a_mail_that_cannot_be_composed_keeps_back_no_other(
 
 
 async def test_an_address_in_unicode_is_sent_to_servers_that_can(post: Post) -> None:
-    post.store.do(outbox.add, outbox.TEST, "ädä@people.example")
+    post.store.write_sync(outbox.add, outbox.TEST, "ädä@people.example")
     await post.send()
     assert post.outbox()[0]["outcome"] == "sent"
     assert post.site.receivers == ["ädä@people.example"]
@@ -511,14 +511,14 @@ async def test_a_former_administrator_of_a_hook_gets_no_mail(post: Post) -> None
         repositories.grant(db, post.world.failing["repo_id"], row["id"], "admin")
         return int(row["id"])
 
-    leaver = post.store.do(add)
+    leaver = post.store.write_sync(add)
     post.fail(post.world.failing, "a")
     await post.check()
-    post.store.do(repositories.grant, post.world.failing["repo_id"], leaver, "read")
+    post.store.write_sync(repositories.grant, post.world.failing["repo_id"], leaver, "read")
     post.clock.advance(WINDOW)
     await post.send()
     assert post.site.receivers == [OCTO]
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None
 
 
 async def test_a_waiting_mail_follows_the_rights_and_the_address_of_its_receiver(
@@ -541,18 +541,18 @@ async def test_a_waiting_mail_follows_the_rights_and_the_address_of_its_receiver
         (new,) = emails.add(db, leaver, ["new@people.example"], verified=True)
         emails.make_primary(db, new)
 
-    leaver = post.store.do(add)
+    leaver = post.store.write_sync(add)
     for guid, one in (("a", failing), ("b", good), ("c", hidden)):
         post.fail(one, guid)
     await post.check(mail_window=0)
     assert await post.send(mail_port=1) == []
-    post.store.do(leave)
+    post.store.write_sync(leave)
     post.clock.advance(3600)
     (mail,) = await post.send()
     assert post.site.receivers == ["new@people.example"]
     assert mail["To"] == "new@people.example"
     assert mail["Subject"].startswith(f"[tocsin] The hook {failing['id']} of octo/hello")
-    (row,) = post.store.look(notices.list_mails, 9)
+    (row,) = post.store.read_sync(notices.list_mails, 9)
     assert (row["address"], row["alerts"]) == ("new@people.example", 1)
 
 
@@ -561,11 +561,11 @@ async def test_a_waiting_mail_is_deleted_if_its_receiver_must_not_get_it(post: P
     await post.check(mail_window=0)
     assert await post.send(mail_port=1) == []
     hook_ids = [post.world.failing["id"]]
-    post.store.do(subscriptions.unsubscribe, post.world.seed.octo["id"], hook_ids)
+    post.store.write_sync(subscriptions.unsubscribe, post.world.seed.octo["id"], hook_ids)
     post.clock.advance(3600)
     assert await post.send() == []
     # It has not failed, so no alarm counts it.
     assert post.outbox() == []
-    assert post.store.look(outbox.count_unsent, 0) == 0
+    assert post.store.read_sync(outbox.count_unsent, 0) == 0
     assert post.counted() == {"delayed": 1}
-    assert post.store.look(next_due) is None
+    assert post.store.read_sync(next_due) is None

@@ -39,7 +39,7 @@ def count(db: Connection) -> Counter[str]:
 
 
 def unprojected(harness: WorkerHarness) -> int:
-    state = harness.store.look(projection_cursor.state)
+    state = harness.store.read_sync(projection_cursor.state)
     return int(state["newest"] - state["event_id"])
 
 
@@ -52,19 +52,19 @@ async def test_an_outage_is_discounted_once(harness: WorkerHarness) -> None:
         prune_is_due(db)
         db.execute("UPDATE job SET ended_at = :now", now=db.now)
 
-    harness.store.do(prepare)
+    harness.store.write_sync(prepare)
     harness.clock.advance(3_600)
     for _ in range(3):
-        lease_id = harness.store.do(leases.acquire, "one", HOUR)
-        harness.store.do(leases.release_others, lease_id)
-        harness.store.do(discount_outage)
+        lease_id = harness.store.write_sync(leases.acquire, "one", HOUR)
+        harness.store.write_sync(leases.release_others, lease_id)
+        harness.store.write_sync(discount_outage)
         harness.clock.advance(60)
     assert harness.hook_row(hook_id)["failing_since"] == began + HOUR
     # The next outage is another one.
-    harness.store.do(lambda db: db.execute("UPDATE job SET ended_at = :now", now=db.now))
+    harness.store.write_sync(lambda db: db.execute("UPDATE job SET ended_at = :now", now=db.now))
     harness.clock.advance(3_600)
     for _ in range(2):
-        harness.store.do(discount_outage)
+        harness.store.write_sync(discount_outage)
     assert harness.hook_row(hook_id)["failing_since"] == began + 2 * HOUR
 
 
@@ -79,8 +79,8 @@ async def test_each_job_is_in_the_table(harness: WorkerHarness) -> None:
     assert names == [*lease, "look", "websub", "reflect"]
     assert 3 * DEFAULTS.poll_interval <= DEFAULTS.lease / SECOND, "a lease outlives a failed poll"
     table = {job.name: job.when.words for job in worker.jobs.table}
-    await until(lambda: len(harness.store.look(jobs.every)) == len(table))
-    found = {row["name"]: row["schedule"] for row in harness.store.look(jobs.every)}
+    await until(lambda: len(harness.store.read_sync(jobs.every)) == len(table))
+    found = {row["name"]: row["schedule"] for row in harness.store.read_sync(jobs.every)}
     assert found == table
     assert {found[name] for name in ("deploy", "expire", "replay")} == {"when needed"}
     assert found["prune"] == "*/10 * * * *"
@@ -130,7 +130,7 @@ prune_few_at_a_time = partial(prune, batch=3, pause=0)
 def later(harness: WorkerHarness, days: float) -> None:
     """Let days pass in which pruning is on time."""
     harness.clock.advance(days * DAY)
-    harness.store.do(prune_is_due)
+    harness.store.write_sync(prune_is_due)
 
 
 def prune_is_due(db: Connection) -> None:
@@ -154,8 +154,8 @@ async def test_pruning_keeps_to_the_settings(harness: WorkerHarness) -> None:
     ):
         later(harness, days)
         await prune_few_at_a_time(harness.store, settings)
-        assert harness.store.look(count) == +Counter(expected), days
-    assert harness.store.look(attempts.page, hook_id, limit=10) == []
+        assert harness.store.read_sync(count) == +Counter(expected), days
+    assert harness.store.read_sync(attempts.page, hook_id, limit=10) == []
 
 
 async def test_a_late_run_of_pruning_counts_from_its_time(harness: WorkerHarness) -> None:
@@ -165,14 +165,14 @@ async def test_a_late_run_of_pruning_counts_from_its_time(harness: WorkerHarness
     await harness.event()
     await harness.over(delivered=1)
     await until(lambda: unprojected(harness) == 0)
-    harness.store.do(prune_is_due)
+    harness.store.write_sync(prune_is_due)
     harness.clock.advance(365 * DAY)
     await prune_few_at_a_time(harness.store, WorkerSettings())
     everything = Counter(event=1, delivery=1, attempt=1, hook=1, bodies=1)
-    assert harness.store.look(count) == everything
-    harness.store.do(prune_is_due)
+    assert harness.store.read_sync(count) == everything
+    harness.store.write_sync(prune_is_due)
     await prune_few_at_a_time(harness.store, WorkerSettings())
-    assert harness.store.look(count) == Counter(hook=1)
+    assert harness.store.read_sync(count) == Counter(hook=1)
 
 
 async def test_a_run_of_pruning_that_fails_for_a_day_counts_from_the_present(
@@ -184,11 +184,13 @@ async def test_a_run_of_pruning_that_fails_for_a_day_counts_from_the_present(
     await harness.event()
     await harness.over(delivered=1)
     await until(lambda: unprojected(harness) == 0)
-    harness.store.do(prune_is_due)
+    harness.store.write_sync(prune_is_due)
     harness.clock.advance(365 * DAY)
-    harness.store.do(lambda db: db.execute("UPDATE job SET failures = 24 WHERE name = 'prune'"))
+    harness.store.write_sync(
+        lambda db: db.execute("UPDATE job SET failures = 24 WHERE name = 'prune'")
+    )
     await prune_few_at_a_time(harness.store, WorkerSettings())
-    assert harness.store.look(count) == Counter(hook=1)
+    assert harness.store.read_sync(count) == Counter(hook=1)
 
 
 async def test_the_audit_log_is_kept_longest(harness: WorkerHarness) -> None:
@@ -200,7 +202,7 @@ async def test_the_audit_log_is_kept_longest(harness: WorkerHarness) -> None:
                 db, audit_log.AuditEntry(audit_log.Actor("ada", "token"), "x", f"/{number}", "204")
             )
 
-    harness.store.do(write)
+    harness.store.write_sync(write)
     for days, settings, left in (
         (399, WorkerSettings(), 8),
         (3, WorkerSettings(keep_audit=0), 8),
@@ -209,20 +211,20 @@ async def test_the_audit_log_is_kept_longest(harness: WorkerHarness) -> None:
     ):
         harness.clock.advance(days * DAY)
         await prune_few_at_a_time(harness.store, settings)
-        assert len(harness.store.look(audit_search.page, limit=10)) == left
-    chain = harness.store.look(audit_check.start_check)
-    harness.store.look(audit_check.check, chain, 10)
+        assert len(harness.store.read_sync(audit_search.page, limit=10)) == left
+    chain = harness.store.read_sync(audit_check.start_check)
+    harness.store.read_sync(audit_check.check, chain, 10)
     assert (chain.first, chain.count, chain.problems) == (9, 1, [])
 
 
 async def test_pruning_checks_the_audit_log(harness: WorkerHarness) -> None:
     actor = audit_log.Actor("ada", "token")
-    harness.store.do(audit_log.add, audit_log.AuditEntry(actor, "x", "/x", "204"))
-    harness.store.do(forge, "UPDATE audit SET actor = 'eve'")
+    harness.store.write_sync(audit_log.add, audit_log.AuditEntry(actor, "x", "/x", "204"))
+    harness.store.write_sync(forge, "UPDATE audit SET actor = 'eve'")
     harness.clock.advance(402 * DAY)
     await prune_few_at_a_time(harness.store, WorkerSettings())
-    chain = harness.store.look(audit_check.start_check)
-    harness.store.look(audit_check.check, chain, 10)
+    chain = harness.store.read_sync(audit_check.start_check)
+    harness.store.read_sync(audit_check.check, chain, 10)
     assert (chain.first, chain.count) == (2, 1)
     (problem,) = chain.problems
     assert problem.startswith("entry 1 is not what was written")
@@ -248,11 +250,11 @@ async def test_a_forged_value_does_not_end_pruning(harness: WorkerHarness, chang
     actor = audit_log.Actor("ada", "token")
     for days in (0, 402):
         harness.clock.advance(days * DAY)
-        harness.store.do(audit_log.add, audit_log.AuditEntry(actor, "x", "/x", "204"))
-    harness.store.do(forge, f"UPDATE audit SET {change} WHERE id = 1")
+        harness.store.write_sync(audit_log.add, audit_log.AuditEntry(actor, "x", "/x", "204"))
+    harness.store.write_sync(forge, f"UPDATE audit SET {change} WHERE id = 1")
     await prune_few_at_a_time(harness.store, WorkerSettings())
-    chain = harness.store.look(audit_check.start_check)
-    harness.store.look(audit_check.check, chain, 10)
+    chain = harness.store.read_sync(audit_check.start_check)
+    harness.store.read_sync(audit_check.check, chain, 10)
     assert (chain.first, chain.number) == (2, 3)
     assert chain.problems[0].endswith("(before entry 3 let it be deleted)")
 
@@ -262,12 +264,12 @@ async def test_pruning_keeps_waiting_deliveries(harness: WorkerHarness) -> None:
     harness.hook(options={"disable_after": 0, "breaker": 0})
     await harness.work()
     await harness.events(10)
-    await until(lambda: harness.store.look(count)["attempt"] == 10)
+    await until(lambda: harness.store.read_sync(count)["attempt"] == 10)
     await harness.rest()
     later(harness, 100)
     async with asyncio.timeout(PATIENCE):
         await prune_few_at_a_time(harness.store, WorkerSettings())
-    assert harness.store.look(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
+    assert harness.store.read_sync(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
     harness.network.script = lambda post: said()
     await harness.work()
     await harness.over(delivered=10)
@@ -277,15 +279,15 @@ async def test_waiting_deliveries_do_not_stop_pruning(harness: WorkerHarness) ->
     receipts = [await harness.event(name="push") for _ in range(5)]
     hook_id = harness.hook()
     await harness.events(5)
-    harness.store.do(hooks.disable, hook_id, "a test")
+    harness.store.write_sync(hooks.disable, hook_id, "a test")
     late = [await harness.event() for _ in range(5)]
     harness.clock.advance(8 * DAY)
     await prune_few_at_a_time(harness.store, WorkerSettings(reflect=False))
     for receipt in receipts + late:
-        row = harness.store.look(events.get, receipt.event_id)
+        row = harness.store.read_sync(events.get, receipt.event_id)
         assert row is not None
         assert row["body"] is None
-    assert harness.store.look(count)["bodies"] == 5
+    assert harness.store.read_sync(count)["bodies"] == 5
 
 
 async def test_an_event_stays_until_it_is_state(harness: WorkerHarness) -> None:
@@ -293,34 +295,34 @@ async def test_an_event_stays_until_it_is_state(harness: WorkerHarness) -> None:
     receipt = await harness.event()
     harness.clock.advance(31 * DAY)
     await prune(harness.store, WorkerSettings())
-    row = harness.store.look(events.get, receipt.event_id)
+    row = harness.store.read_sync(events.get, receipt.event_id)
     assert row is not None
     assert row["body"] is not None
     await harness.work()
     await until(lambda: unprojected(harness) == 0)
     await prune(harness.store, WorkerSettings())
-    assert harness.store.look(events.get, receipt.event_id) is None
+    assert harness.store.read_sync(events.get, receipt.event_id) is None
 
 
 async def test_deleted_hooks_go_with_their_attempts(harness: WorkerHarness) -> None:
     hook_id = harness.hook()
-    harness.store.do(lambda db: hook_removal.delete(db, harness.hook_row(hook_id)))
+    harness.store.write_sync(lambda db: hook_removal.delete(db, harness.hook_row(hook_id)))
     harness.clock.advance(29 * DAY)
     await prune(harness.store, WorkerSettings())
-    assert harness.store.look(hooks.by_id, hook_id) is not None
+    assert harness.store.read_sync(hooks.by_id, hook_id) is not None
     harness.clock.advance(2 * DAY)
     await prune(harness.store, WorkerSettings())
-    assert harness.store.look(hooks.by_id, hook_id) is None
+    assert harness.store.read_sync(hooks.by_id, hook_id) is None
 
 
 async def test_reports_of_branches_that_are_gone_go_after_a_month(harness: WorkerHarness) -> None:
     sql = "INSERT INTO ref_report (repo_id, name, gone_at) VALUES (:repo_id, 'x', :now)"
     count = "SELECT count(*) FROM ref_report"
-    harness.store.do(lambda db: db.execute(sql, repo_id=harness.repo["id"], now=db.now))
+    harness.store.write_sync(lambda db: db.execute(sql, repo_id=harness.repo["id"], now=db.now))
     for days, kept in ((30, 1), (2, 0)):
         harness.clock.advance(days * DAY)
         await prune(harness.store, WorkerSettings())
-        assert harness.store.look(lambda db: db.value(count)) == kept
+        assert harness.store.read_sync(lambda db: db.value(count)) == kept
 
 
 async def test_fetched_topics_go_when_their_last_fetch_is_old(harness: WorkerHarness) -> None:
@@ -332,11 +334,11 @@ async def test_fetched_topics_go_when_their_last_fetch_is_old(harness: WorkerHar
                 now=db.now,
             )
 
-    harness.store.do(add)
+    harness.store.write_sync(add)
     for days, left in ((29, 7), (31, 0)):
         harness.clock.advance(days * DAY)
         await prune_few_at_a_time(harness.store, WorkerSettings())
-        many = harness.store.look(lambda db: db.value("SELECT count(*) FROM websub_topic"))
+        many = harness.store.read_sync(lambda db: db.value("SELECT count(*) FROM websub_topic"))
         assert many == left
 
 
@@ -369,9 +371,9 @@ async def test_fetches_of_a_fast_clock_are_due_after_pruning(harness: WorkerHarn
             due_at=db.now + 365 * DAY * SECOND,
         )
 
-    harness.store.do(add)
+    harness.store.write_sync(add)
     await prune_few_at_a_time(harness.store, WorkerSettings())
-    assert harness.store.look(websub_foreign.next_due) == harness.clock.now()
+    assert harness.store.read_sync(websub_foreign.next_due) == harness.clock.now()
 
 
 async def test_pruning_leaves_the_longest_delay(harness: WorkerHarness) -> None:
@@ -439,4 +441,4 @@ async def test_the_worker_prunes_by_its_settings(harness: WorkerHarness) -> None
     harness.clock.advance(61)
     (pruning,) = [job for job in worker.jobs.table if job.name == "prune"]
     await pruning.run()
-    assert harness.store.look(count)["bodies"] == 0
+    assert harness.store.read_sync(count)["bodies"] == 0

@@ -30,18 +30,18 @@ YEAR = 365 * 24 * 3600
 
 
 def fetch(harness: WorkerHarness, hook_id: int, batch: int = 10) -> list[FetchedDelivery]:
-    return harness.store.do(
+    return harness.store.write_sync(
         FetchQueue(SETTINGS).fetch, row_of(harness, hook_id), Fetch("tests", batch)
     )
 
 
 def answer(harness: WorkerHarness, hook_id: int, *fetched: FetchedDelivery) -> None:
     answers = [Acknowledgement(one.lease_id) for one in fetched]
-    harness.store.do(FetchQueue(SETTINGS).acknowledge, row_of(harness, hook_id), answers)
+    harness.store.write_sync(FetchQueue(SETTINGS).acknowledge, row_of(harness, hook_id), answers)
 
 
 def row_of(harness: WorkerHarness, hook_id: int) -> Row:
-    found = harness.store.look(hooks.by_id, hook_id)
+    found = harness.store.read_sync(hooks.by_id, hook_id)
     assert found is not None
     return found
 
@@ -98,7 +98,7 @@ async def test_deliveries_of_a_deleted_hook_are_dead(harness: WorkerHarness) -> 
     hook_id = harness.hook("pull:ci")
     await harness.events(2)
     (leased,) = fetch(harness, hook_id, 1)
-    harness.store.do(hook_removal.delete, row_of(harness, hook_id))
+    harness.store.write_sync(hook_removal.delete, row_of(harness, hook_id))
     await harness.work()
     await until(lambda: harness.states(hook_id) == {"waiting": 1, "dead": 1})
     harness.clock.advance(61)
@@ -122,7 +122,7 @@ async def test_the_job_ends_leases_that_expire(harness: WorkerHarness) -> None:
     hook_id = harness.hook("pull:ci")
     await harness.events(2)
     first, _ = fetch(harness, hook_id)
-    due = harness.store.look(next_due, 0)
+    due = harness.store.read_sync(next_due, 0)
     assert due == first.expires_at
     await lapse(harness.store, SETTINGS, 0)
     assert harness.attempts(hook_id) == []
@@ -131,7 +131,7 @@ async def test_the_job_ends_leases_that_expire(harness: WorkerHarness) -> None:
     assert [row["error"] for row in harness.attempts(hook_id)] == [
         "lease: it expired before an answer"
     ] * 2
-    assert harness.store.look(next_due, 0) is None
+    assert harness.store.read_sync(next_due, 0) is None
     harness.clock.advance(61)
     harness.clock.advance(SETTINGS.retries[1])
     again = fetch(harness, hook_id)
@@ -145,9 +145,9 @@ async def test_ended_leases_are_forgotten(harness: WorkerHarness) -> None:
     await harness.event()
     (one,) = fetch(harness, hook_id)
     now = harness.store.clock.now()
-    assert harness.store.do(pull_leases.drop_ended, now + DAY, 10) == 0
+    assert harness.store.write_sync(pull_leases.drop_ended, now + DAY, 10) == 0
     answer(harness, hook_id, one)
-    assert harness.store.do(pull_leases.drop_ended, now + DAY, 10) == 1
+    assert harness.store.write_sync(pull_leases.drop_ended, now + DAY, 10) == 1
 
 
 async def test_an_idle_hook_is_removed(harness: WorkerHarness) -> None:
@@ -157,9 +157,9 @@ async def test_an_idle_hook_is_removed(harness: WorkerHarness) -> None:
     harness.clock.advance(40)
     fetch(harness, used)
     harness.clock.advance(30)
-    assert harness.store.do(idle_hooks.remove, 0) == [idle]
-    assert [row["id"] for row in harness.store.look(hooks.every)] == [used, kept]
-    assert harness.store.look(next_due, 0) == harness.store.clock.now() + 30 * 1_000_000
+    assert harness.store.write_sync(idle_hooks.remove, 0) == [idle]
+    assert [row["id"] for row in harness.store.read_sync(hooks.every)] == [used, kept]
+    assert harness.store.read_sync(next_due, 0) == harness.store.clock.now() + 30 * 1_000_000
 
 
 async def test_a_hook_is_not_idle_while_no_worker_runs(harness: WorkerHarness) -> None:
@@ -242,7 +242,7 @@ async def test_an_answer_that_makes_room_is_announced(
     harness.store.wakeups.forward = announced.extend
     if dead:
         refused = [Rejection(first.lease_id, "no", dead=True)]
-        harness.store.do(FetchQueue(SETTINGS).reject, row_of(harness, hook_id), refused)
+        harness.store.write_sync(FetchQueue(SETTINGS).reject, row_of(harness, hook_id), refused)
     else:
         answer(harness, hook_id, first)
     assert announced == ([hook_id] if limit else [])
@@ -269,7 +269,7 @@ async def test_waiters_are_limited(harness: WorkerHarness) -> None:
 
 async def test_no_hook_of_the_whole_installation_pulls(harness: WorkerHarness) -> None:
     with pytest.raises(Invalid, match="repositories and organizations"):
-        harness.store.do(hooks.create, SYSTEM, url="pull:ci", events=["push"])
+        harness.store.write_sync(hooks.create, SYSTEM, url="pull:ci", events=["push"])
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ async def test_a_pull_hook_needs_no_access_to_an_endpoint(
     harness: WorkerHarness, options: dict[str, Any]
 ) -> None:
     with pytest.raises(Invalid, match="is for hooks with an endpoint"):
-        harness.store.do(
+        harness.store.write_sync(
             hooks.create, harness.repo["id"], url="pull:ci", events=["push"], options=options
         )
 

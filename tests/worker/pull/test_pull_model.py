@@ -45,7 +45,7 @@ class Leases(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        self.world.store.do(_empty)
+        self.world.store.write_sync(_empty)
         self.world.store.notifier = FakeNotifier()
         self.queue = FetchQueue(WorkerSettings(retries=[0, 20, 40], jitter=0))
         ordered = self.world.hook(url="pull:ordered", options={"ordering": "hook"})
@@ -56,7 +56,7 @@ class Leases(RuleBasedStateMachine):
         self.event_arrives(2)
 
     def _hook(self, at: int) -> Row:
-        return required(self.world.store.look(hooks.by_id, self.hooks[at]))
+        return required(self.world.store.read_sync(hooks.by_id, self.hooks[at]))
 
     # Steps of the clock, of workers and of users, and new events.
 
@@ -76,21 +76,23 @@ class Leases(RuleBasedStateMachine):
         lease = self.world.lease()
         assert self.world.claim(lease, *self.hooks) == []
         if which:
-            self.world.store.do(leases.release_expired)
-            self.world.store.do(leases.release_others, lease)
+            self.world.store.write_sync(leases.release_expired)
+            self.world.store.write_sync(leases.release_others, lease)
 
     @rule(at=HOOKS)
     def somebody_redelivers(self, at: int) -> None:
         rows = [row for row in self.world.rows() if row["hook_id"] == self.hooks[at]]
         row = rows[0]
-        self.world.store.do(deliveries.redeliver, row["event_id"], self.hooks[at], row["repo_id"])
+        self.world.store.write_sync(
+            deliveries.redeliver, row["event_id"], self.hooks[at], row["repo_id"]
+        )
 
     @rule(at=HOOKS)
     def somebody_pauses_for_a_moment(self, at: int) -> None:
-        paused = self.world.store.do(hook_pauses.pause, self._hook(at))
+        paused = self.world.store.write_sync(hook_pauses.pause, self._hook(at))
         request = Fetch("a", 10, LEASE)
-        assert self.world.store.do(self.queue.fetch, paused, request) == []
-        self.world.store.do(hook_pauses.resume, paused)
+        assert self.world.store.write_sync(self.queue.fetch, paused, request) == []
+        self.world.store.write_sync(hook_pauses.resume, paused)
         self.recorded = len(self._attempts())
 
     # Steps of consumers.
@@ -100,9 +102,9 @@ class Leases(RuleBasedStateMachine):
         consumer, request = self.consumers[which], Fetch(self.consumers[which].name, batch, LEASE)
         if killed:
             with pytest.raises(Killed):
-                self.world.store.do(self._fetch_and_die, at, request)
+                self.world.store.write_sync(self._fetch_and_die, at, request)
             return
-        found = self.world.store.do(self.queue.fetch, self._hook(at), request)
+        found = self.world.store.write_sync(self.queue.fetch, self._hook(at), request)
         assert len(found) <= batch
         consumer.leased += [(at, one) for one in found]
         self.recorded = len(self._attempts())
@@ -160,9 +162,9 @@ class Leases(RuleBasedStateMachine):
 
     def _say(self, at: int, said: Acknowledgement | Rejection) -> None:
         if isinstance(said, Acknowledgement):
-            self.world.store.do(self.queue.acknowledge, self._hook(at), [said])
+            self.world.store.write_sync(self.queue.acknowledge, self._hook(at), [said])
         else:
-            self.world.store.do(self.queue.reject, self._hook(at), [said])
+            self.world.store.write_sync(self.queue.reject, self._hook(at), [said])
 
     @rule(which=CONSUMERS)
     def consumer_repeats_its_last_answer(self, which: int) -> None:
@@ -179,12 +181,14 @@ class Leases(RuleBasedStateMachine):
     def consumer_extends(self, which: int) -> None:
         for at, one in self.consumers[which].leased:
             with suppress(StaleLeases):
-                self.world.store.do(self.queue.extend, self._hook(at), [one.lease_id], LEASE)
+                self.world.store.write_sync(
+                    self.queue.extend, self._hook(at), [one.lease_id], LEASE
+                )
                 assert self._state(one) is None
 
     @rule(at=HOOKS)
     def leases_lapse(self, at: int) -> None:
-        self.recorded += self.world.store.do(self.queue.lapse, self.hooks[at])
+        self.recorded += self.world.store.write_sync(self.queue.lapse, self.hooks[at])
 
     # Invariants.
 
@@ -225,16 +229,16 @@ class Leases(RuleBasedStateMachine):
         assert len(of_ordered) <= 1
 
     def _state(self, one: FetchedDelivery) -> str | None:
-        return self.world.store.look(_result, one.lease_id)
+        return self.world.store.read_sync(_result, one.lease_id)
 
     def _open_leases(self) -> list[Row]:
-        return self.world.store.look(_leases, "ended_at IS NULL")
+        return self.world.store.read_sync(_leases, "ended_at IS NULL")
 
     def _ended_leases(self) -> list[Row]:
-        return self.world.store.look(_leases, "ended_at IS NOT NULL")
+        return self.world.store.read_sync(_leases, "ended_at IS NOT NULL")
 
     def _attempts(self) -> list[Row]:
-        return self.world.store.look(_attempts)
+        return self.world.store.read_sync(_attempts)
 
 
 def _empty(db: Connection) -> None:

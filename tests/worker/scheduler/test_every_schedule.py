@@ -105,7 +105,7 @@ async def test_missed_schedules_run_once_after_a_sleep(place: Place) -> None:
     assert ran == []
     await place.passed(3 * 86_400)
     assert Counter(name for name, _ in ran) == dict.fromkeys(DAILY | {"prune"}, 1)
-    rows = {row["name"]: row for row in place.store.look(jobs.every)}
+    rows = {row["name"]: row for row in place.store.read_sync(jobs.every)}
     for name in DAILY | {"prune"}:
         row = rows[name]
         assert row["outcome"] == "done"
@@ -167,7 +167,7 @@ def made(place: Place) -> Row:
         owner = accounts.create(db, "ada")
         return repositories.create(db, owner["id"], "engine")
 
-    return place.store.do(make)
+    return place.store.write_sync(make)
 
 
 def at_work(place: Place) -> None:
@@ -180,7 +180,7 @@ def at_work(place: Place) -> None:
 
 
 def reported(place: Place) -> list[str]:
-    rows = place.store.look(lambda db: db.tuples("SELECT name, action FROM event ORDER BY id"))
+    rows = place.store.read_sync(lambda db: db.tuples("SELECT name, action FROM event ORDER BY id"))
     return [f"{name}.{action}" for name, action in rows]
 
 
@@ -193,7 +193,7 @@ async def test_each_end_is_reported_at_its_moment(place: Place, event: str) -> N
     repo = made(place)
     at_work(place)
     await place.quiet()
-    place.store.do(ENDING[event], repo, place.clock.now() + 2 * HOUR)
+    place.store.write_sync(ENDING[event], repo, place.clock.now() + 2 * HOUR)
     await place.passed(2 * 3600 - 60)
     assert reported(place) == []
     timetable = place.timetables[0]
@@ -212,7 +212,7 @@ async def test_each_end_is_reported_at_its_moment(place: Place, event: str) -> N
 @pytest.mark.parametrize("event", sorted(ENDING))
 async def test_an_end_during_downtime_is_reported_at_the_start(place: Place, event: str) -> None:
     repo = made(place)
-    place.store.do(ENDING[event], repo, place.clock.now() + HOUR)
+    place.store.write_sync(ENDING[event], repo, place.clock.now() + HOUR)
     place.clock.advance(86_400)
     at_work(place)
     await place.quiet()
@@ -226,11 +226,11 @@ async def test_requested_jobs_run_after_the_clock_is_put_back(place: Place) -> N
     # The jobs are requested while the clock is a day ahead.
     place.clock.advance(86_400)
     wanted = republish_runs.parse_pattern("ada/engine/events/repository")
-    place.store.do(lambda db: republish_runs.create(db, wanted, 1, rate=1000))
+    place.store.write_sync(lambda db: republish_runs.create(db, wanted, 1, rate=1000))
     what = Deployment(
         repo["id"], None, "bell", f"sha256:{'a' * 64}", None, "deployed", "one", None, None
     )
-    place.store.do(
+    place.store.write_sync(
         lambda db: deployment_jobs.create(
             db, repo["owner_id"], repo["owner_id"], Where("all", cluster="moon"), [what]
         )
@@ -245,8 +245,10 @@ async def test_requested_jobs_run_after_the_clock_is_put_back(place: Place) -> N
 def test_an_import_begins_after_the_clock_is_put_back(place: Place) -> None:
     repo = made(place)
     place.clock.advance(86_400)
-    place.store.do(imports.start, repo["id"], repo["owner_id"], "https://elsewhere.example/a.git")
+    place.store.write_sync(
+        imports.start, repo["id"], repo["owner_id"], "https://elsewhere.example/a.git"
+    )
     place.clock.advance(-86_400)
-    records = place.store.do(save_records, build_jobs(JobContext(place.store, SETTINGS)))
+    records = place.store.write_sync(save_records, build_jobs(JobContext(place.store, SETTINGS)))
     (row,) = [record.row for record in records if record.job.name == "import"]
     assert jobs.ready_at(row, place.clock.now()) == place.clock.now()

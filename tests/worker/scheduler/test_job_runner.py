@@ -307,7 +307,7 @@ async def test_a_claim_that_is_extended_too_late_is_lost(place: Place) -> None:
     await until(lambda: place.runs == ["long"])
     # The claim has timed out, so another worker claims the job.
     place.clock.advance(jobs.CLAIM_TIMEOUT / SECOND)
-    assert place.store.do(jobs.claim, "long", "two") is not None
+    assert place.store.write_sync(jobs.claim, "long", "two") is not None
     async with asyncio.timeout(PATIENCE):
         assert await running
     assert ended == [True], "the job is cancelled when its claim is lost"
@@ -407,17 +407,17 @@ async def test_a_job_of_no_table_is_forgotten(place: Place) -> None:
     assert place.row("imports")["failures"] == 1
     runner.change(place.table[1:])
     await place.quiet()
-    assert [row["name"] for row in place.store.look(jobs.every)] == ["prunes"]
+    assert [row["name"] for row in place.store.read_sync(jobs.every)] == ["prunes"]
     runner.change(place.table)
     await place.quiet()
     assert place.runs.count("imports") == 2
 
 
 async def test_a_job_that_a_worker_runs_is_not_forgotten(place: Place) -> None:
-    place.store.do(save_records, [place.job("imports", IntervalTrigger(60))])
-    claimed = place.store.do(jobs.claim, "imports", "one")
-    place.store.do(jobs.forget_others, ["prunes"])
+    place.store.write_sync(save_records, [place.job("imports", IntervalTrigger(60))])
+    claimed = place.store.write_sync(jobs.claim, "imports", "one")
+    place.store.write_sync(jobs.forget_others, ["prunes"])
     assert place.row("imports")["holder"] == "one"
-    place.store.do(jobs.complete, claimed, None)
-    place.store.do(jobs.forget_others, ["prunes"])
-    assert place.store.look(jobs.get, "imports") is None
+    place.store.write_sync(jobs.complete, claimed, None)
+    place.store.write_sync(jobs.forget_others, ["prunes"])
+    assert place.store.read_sync(jobs.get, "imports") is None

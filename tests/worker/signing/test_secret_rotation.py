@@ -245,7 +245,9 @@ async def test_neither_secret_is_recorded_or_shown(harness: WorkerHarness) -> No
 async def test_a_former_secret_that_does_not_open_is_passed_over(harness: WorkerHarness) -> None:
     hook_id = harness.hook(secret=OLD)
     harness.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
-    harness.store.do(lambda db: db.execute("UPDATE hook SET previous_secret = :x", x=b"damaged"))
+    harness.store.write_sync(
+        lambda db: db.execute("UPDATE hook SET previous_secret = :x", x=b"damaged")
+    )
     await harness.work()
     await events(harness, 1)
     assert only(NEW, harness.network.posts[-1])
@@ -261,7 +263,9 @@ async def test_the_former_secret_is_deleted_after_the_overlap(harness: WorkerHar
     assert harness.hook_row(hook_id)["previous_secret"] is None
     assert harness.hook_row(hook_id)["previous_until"] is None
     assert harness.hook_row(other)["previous_secret"] is not None
-    assert harness.store.look(hook_secrets.previous_secret, harness.hook_row(other)) is not None
+    assert (
+        harness.store.read_sync(hook_secrets.previous_secret, harness.hook_row(other)) is not None
+    )
 
 
 async def refused_once(harness: WorkerHarness, hook_id: int) -> None:
@@ -329,7 +333,7 @@ async def test_the_accepted_secret_holds_for_another_worker(harness: WorkerHarne
     assert overlap is not None
     assert not overlap.confirmed
     row = harness.hook_row(hook_id)
-    harness.store.do(hook_secrets.learn, hook_id, Taken(row["previous_until"], new=True))
+    harness.store.write_sync(hook_secrets.learn, hook_id, Taken(row["previous_until"], new=True))
     harness.network.posts.clear()
     await events(harness, 2)
     assert signed(harness.network.posts) == [NEW] * 2
@@ -343,7 +347,7 @@ async def test_the_accepted_secret_ends_with_the_next_exchange(harness: WorkerHa
     assert harness.hook_row(hook_id)["secret_taken"] == 0
     harness.clock.advance(1)
     late = Taken(until_then - 1, new=True)
-    harness.store.do(hook_secrets.learn, hook_id, late)
+    harness.store.write_sync(hook_secrets.learn, hook_id, late)
     assert harness.hook_row(hook_id)["secret_taken"] == 0, (
         "the decision is about an earlier overlap"
     )

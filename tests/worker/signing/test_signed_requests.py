@@ -195,7 +195,7 @@ async def test_the_guid_stays_and_the_timestamp_moves(harness: WorkerHarness) ->
     await harness.pass_time(300)
     await harness.over(delivered=1)
     await harness.pass_time(1000)
-    harness.store.do(deliveries.redeliver, receipt.event_id, hook_id, harness.repo["id"])
+    harness.store.write_sync(deliveries.redeliver, receipt.event_id, hook_id, harness.repo["id"])
     await harness.over(delivered=2)
     posts = harness.network.posts
     for name in ("x-github-delivery", "x-service-delivery", "webhook-id"):

@@ -92,9 +92,9 @@ async def test_5_1_a_subscriber_of_a_renamed_repository_renews_and_unsubscribes(
     """It knows the topic by the URL that it subscribed to, and needs to discover it no more."""
     first = await place.subscribe(f"{subscriber.url}/x", lease_seconds="5000")
     former, ends_at = place.topic(), place.rows()[0]["lease_ends_at"]
-    repo = place.store.look(repositories.find, "ada", "engine")
+    repo = place.store.read_sync(repositories.find, "ada", "engine")
     assert repo is not None
-    place.store.do(repositories.rename, repo, "machine")
+    place.store.write_sync(repositories.rename, repo, "machine")
     assert await place.subscribe(f"{subscriber.url}/x", topic=former, lease_seconds="9000") == first
     (row,) = place.rows()
     assert row["lease_ends_at"] > ends_at + 3999 * 1_000_000
@@ -124,8 +124,8 @@ async def test_5_1_of_two_requests_the_later_one_counts(place: Site, subscriber:
     request = {**row, "key": "k", "secret": None, "lease_seconds": 5000}
     late = {**request, "id": 11, "mode": "unsubscribe"}
     early = {**request, "id": 10, "mode": "subscribe"}
-    assert place.store.do(websub.apply_verified, late, 0)
-    assert not place.store.do(websub.apply_verified, early, place.clock.now())
+    assert place.store.write_sync(websub.apply_verified, late, 0)
+    assert not place.store.write_sync(websub.apply_verified, early, place.clock.now())
     assert len(place.rows()) == 1
 
 
@@ -153,7 +153,7 @@ async def test_5_1_1_the_callback_is_kept_byte_for_byte(place: Site, subscriber:
         content = (await received(subscriber, many + 1))[many]
         assert content.target == target
         assert content.body == PUSH
-        place.store.do(websub.end, {one: "the next"})
+        place.store.write_sync(websub.end, {one: "the next"})
 
 
 def test_5_1_1_parameters_are_appended() -> None:
@@ -183,7 +183,7 @@ async def test_5_2_a_denial_is_sent_to_the_subscriber(place: Site, subscriber: P
 async def test_5_2_subscribers_of_a_private_topic_are_denied(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x", secret="s")
     repo = place.rows()[0]["repo_id"]
-    place.store.do(repositories.update, repo, private=True, description=None)
+    place.store.write_sync(repositories.update, repo, private=True, description=None)
     await place.push()
     assert place.deliveries() == []
     await place.settled(2)
@@ -195,7 +195,7 @@ async def test_5_2_subscribers_of_a_private_topic_are_denied(place: Site, subscr
 
 async def test_5_2_a_topic_hidden_in_the_store_is_denied(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x")
-    place.store.do(lambda db: db.execute("UPDATE repository SET private = 1"))
+    place.store.write_sync(lambda db: db.execute("UPDATE repository SET private = 1"))
     await place.pass_time(0)
     await place.settled(2)
     assert subscriber.modes() == ["subscribe", "denied"]
@@ -206,7 +206,7 @@ async def test_5_2_a_topic_may_become_private_while_it_is_verified(
 ) -> None:
     def hides(request: Request) -> Said:
         if request.query["hub.mode"] == "subscribe":
-            place.store.do(lambda db: db.execute("UPDATE repository SET private = 1"))
+            place.store.write_sync(lambda db: db.execute("UPDATE repository SET private = 1"))
         return 200, {}, request.query.get("hub.challenge", "").encode()
 
     subscriber.challenged = hides
@@ -218,8 +218,8 @@ async def test_5_2_a_topic_may_become_private_while_it_is_verified(
 
 async def test_5_2_an_operator_revokes(place: Site, subscriber: Peer) -> None:
     one = await place.subscribe(f"{subscriber.url}/x")
-    assert place.store.do(websub.deny, {one: "enough & more"}) == 1
-    assert place.store.do(websub.deny, {one: "again"}) == 0
+    assert place.store.write_sync(websub.deny, {one: "enough & more"}) == 1
+    assert place.store.write_sync(websub.deny, {one: "again"}) == 0
     await place.settled(2)
     assert subscriber.questions[1].query["hub.reason"] == "enough & more"
     await place.push()
@@ -271,7 +271,7 @@ async def test_5_3_1_any_2xx_with_the_challenge_confirms(place: Site, subscriber
     for status in (200, 201, 202, 299):
         await answering(place, subscriber, status, "{}")
         assert len(place.rows()) == 1
-        place.store.do(websub.end, {place.rows()[0]["id"]: "the next"})
+        place.store.write_sync(websub.end, {place.rows()[0]["id"]: "the next"})
 
 
 async def answering(place: Site, subscriber: Peer, status: int, body: str) -> None:
@@ -313,7 +313,7 @@ async def asked_again(place: Site, callback: str) -> None:
     await place.ask(mode="subscribe", topic=place.topic(), callback=callback)
 
     def tried(times: int) -> bool:
-        row = place.store.look(lambda db: db.one("SELECT * FROM websub_request"))
+        row = place.store.read_sync(lambda db: db.one("SELECT * FROM websub_request"))
         return row is not None and row["tries"] == times and row["taken_until"] == 0
 
     await until(lambda: tried(1))
@@ -330,8 +330,8 @@ async def test_5_3_a_callback_that_the_guard_refuses_is_never_dialled(
     async with peer() as one, site(tmp_path, allow_networks=[], resolver=_loopback) as place:
         callback = f"http://127.0.0.1.nip.example:{one.port}/"
         await place.ask(mode="subscribe", topic=place.topic(), callback=callback)
-        await until(lambda: place.store.look(requests.page, limit=9)[0]["outcome"])
-        assert "guard" in place.store.look(requests.page, limit=9)[0]["outcome"]
+        await until(lambda: place.store.read_sync(requests.page, limit=9)[0]["outcome"])
+        assert "guard" in place.store.read_sync(requests.page, limit=9)[0]["outcome"]
         assert one.seen == []
 
 
@@ -416,7 +416,7 @@ async def test_claimed_deliveries_are_not_sent_after_an_unsubscription(
         await place.push()
     worker = place.worker.dispatcher
     await until(lambda: len(subscriber.contents) == worker.in_flight == FIRST_WINDOW)
-    place.store.do(websub.end, {one: "unsubscribed"})
+    place.store.write_sync(websub.end, {one: "unsubscribed"})
     begun = len(subscriber.contents)
     subscriber.opened.set()
     await place.over()
@@ -468,11 +468,11 @@ async def test_a_payload_that_says_private_is_not_distributed(
 async def test_released_requests_are_due_for_the_next_worker(place: Site, subscriber: Peer) -> None:
     await place.worker.websub.stop()
     await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
-    assert place.store.look(requests.any_due)
-    taken = place.store.do(requests.claim, 10)
-    assert not place.store.look(requests.any_due)
-    place.store.do(requests.release, [row["id"] for row in taken])
-    assert place.store.look(requests.any_due)
+    assert place.store.read_sync(requests.any_due)
+    taken = place.store.write_sync(requests.claim, 10)
+    assert not place.store.read_sync(requests.any_due)
+    place.store.write_sync(requests.release, [row["id"] for row in taken])
+    assert place.store.read_sync(requests.any_due)
 
 
 # 7. Content Distribution
@@ -595,7 +595,7 @@ async def test_7_the_pause_of_a_subscriber_survives_a_restart(
     async with site(tmp_path, url) as place:
         number = await place.subscribe(f"{subscriber.url}/x")
         until_then = place.clock.now() + 3_600 * SECOND
-        place.store.do(websub.hold, {-number: (place.rows()[0]["version"], until_then)})
+        place.store.write_sync(websub.hold, {-number: (place.rows()[0]["version"], until_then)})
         token = place.token
     async with site(tmp_path, url, token) as place:
         await place.push()
@@ -643,7 +643,7 @@ async def test_8_2_the_hub_does_not_store_secrets_in_the_clear(
     place: Site, subscriber: Peer
 ) -> None:
     await place.subscribe(f"{subscriber.url}/x", secret="a secret that is told to nobody")
-    kept = place.store.look(lambda db: db.all("SELECT * FROM websub_request"))
+    kept = place.store.read_sync(lambda db: db.all("SELECT * FROM websub_request"))
     assert [row["secret"] for row in kept] == [None]
     assert b"nobody" not in place.rows()[0]["secret"]
 
@@ -657,14 +657,14 @@ async def test_the_hub_seals_a_subscribers_token_until_it_is_sent_back(
         await place.ask(
             mode="subscribe", topic=place.topic(), callback=callback, verify_token="in the clear"
         )
-    (kept,) = place.store.look(lambda db: db.all("SELECT * FROM websub_request"))
+    (kept,) = place.store.read_sync(lambda db: db.all("SELECT * FROM websub_request"))
     assert b"in the clear" not in kept["verify_token"]
-    assert place.store.look(requests.verify_token_of, kept) == "in the clear"
+    assert place.store.read_sync(requests.verify_token_of, kept) == "in the clear"
     # The first request is tried for longer than a minute, so nothing waits for it.
     form = {"topic": place.topic(), "callback": f"{subscriber.url}/x"}
     await place.ask(mode="subscribe", verify_token="in the clear", **form)
     sent = "SELECT verify_token FROM websub_request WHERE id > 1 AND done_at IS NOT NULL"
-    done = await until(lambda: place.store.look(lambda db: db.tuples(sent)))
+    done = await until(lambda: place.store.read_sync(lambda db: db.tuples(sent)))
     assert subscriber.questions[0].query["hub.verify_token"] == "in the clear"
     assert [*done] == [(None,)]
 
@@ -680,7 +680,7 @@ async def test_a_token_that_does_not_open_ends_the_request(
     await place.ask(mode="subscribe", verify_token="x", **form)
     await place.settled(1)
     assert place.rows() == []
-    (row,) = place.store.look(lambda db: db.all("SELECT * FROM websub_request"))
+    (row,) = place.store.read_sync(lambda db: db.all("SELECT * FROM websub_request"))
     assert row["outcome"] == "not verified: secret: it does not open"
 
 
@@ -698,11 +698,11 @@ async def test_switched_off_nothing_is_sent(anyio_backend: str, tmp_path: Path, 
 async def test_ended_subscriptions_are_pruned(place: Site, subscriber: Peer) -> None:
     await place.subscribe(f"{subscriber.url}/x")
     await place.subscribe(f"{subscriber.url}/y")
-    place.store.do(websub.deny, {1: "x"})
+    place.store.write_sync(websub.deny, {1: "x"})
     await place.settled(3)
     place.clock.by += 31 * DAY
     on_time = [JobSchedule("prune", "now", place.clock.now())]
-    place.store.do(jobs.save_schedules, on_time)
+    place.store.write_sync(jobs.save_schedules, on_time)
     await prune(place.store, WorkerSettings())
     assert [row["id"] for row in place.rows(ended=True)] == [2]
     assert place.asked() == 0

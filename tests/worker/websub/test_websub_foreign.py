@@ -54,7 +54,7 @@ async def publish(place: Site, url: str, field: str = "topic") -> None:
 
 
 def topic_row(place: Site) -> Row:
-    found = place.store.look(lambda db: db.one("SELECT * FROM websub_topic"))
+    found = place.store.read_sync(lambda db: db.one("SELECT * FROM websub_topic"))
     assert found is not None
     return found
 
@@ -166,14 +166,14 @@ async def test_all_topics_that_are_due_are_fetched_at_once(
 
     for topic in topics:
         await place.subscribe(f"{subscriber.url}/x", topic=topic.self_url)
-    place.store.do(announce)
+    place.store.write_sync(announce)
     await until(lambda: held)
     assert len(held) == len(topics)
 
 
 async def test_a_topic_without_subscribers_is_not_fetched(place: Site, blog: Peer) -> None:
     await publish(place, f"{blog.url}/a")
-    assert place.store.look(lambda db: db.value("SELECT count(*) FROM websub_topic")) == 0
+    assert place.store.read_sync(lambda db: db.value("SELECT count(*) FROM websub_topic")) == 0
 
 
 async def test_only_known_topics_can_be_published(place: Site, blog: Peer) -> None:

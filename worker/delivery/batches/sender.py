@@ -121,7 +121,9 @@ class BatchSender:
             now = self._store.clock.now()
             reason = undeliverable_reason(target, payload, item, now)
             if reason is not None:
-                await self._store.note(deliveries.mark_dead, lease_id, [item.delivery_id], reason)
+                await self._store.write_relaxed(
+                    deliveries.mark_dead, lease_id, [item.delivery_id], reason
+                )
                 dropped.append(item)
                 continue
             assert payload is not None

@@ -133,7 +133,7 @@ class UserEntry(AccountEntry):
         given = secret(self.password)
         if given is None:
             return
-        stored = store.look(self._stored_password)
+        stored = store.read_sync(self._stored_password)
         if stored is None or not accounts.password_matches(given, stored):
             self._new_hash = accounts.hash_password(given)
 

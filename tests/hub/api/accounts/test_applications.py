@@ -97,7 +97,7 @@ async def test_a_token_is_shown_with_its_end_and_fingerprint(
     lab: httpx.AsyncClient, store: Store, seed: Any, held: Held, clock: Any
 ) -> None:
     ends = clock.now() + 60 * SECOND
-    value, _ = store.do(
+    value, _ = store.write_sync(
         lambda db: grants.issue(db, held.lab, seed.octo["id"], fingerprint="f", expires_at=ends)
     )
     content = (await lab.post(TOKEN, json=named(value))).json()
@@ -115,8 +115,8 @@ async def test_tokens_of_others_are_not_found(
         assert_error(await lab.patch(TOKEN, json=named(value)), 404, "Not Found")
         for path in (TOKEN, GRANT):
             assert_error(await delete(lab, path, value), 422, code="invalid")
-    assert store.look(tokens.find, held.narrow) is not None
-    assert store.look(tokens.find, seed.token) is not None
+    assert store.read_sync(tokens.find, held.narrow) is not None
+    assert store.read_sync(tokens.find, seed.token) is not None
 
 
 async def test_bad_checks_are_no_failed_logins(lab: httpx.AsyncClient, held: Held) -> None:
@@ -144,8 +144,8 @@ async def test_a_reset_takes_effect_at_once(
         "updated_at": iso(clock.now()),
     }
     assert_error(await lab.post(TOKEN, json=named(held.plain)), 404)
-    assert store.look(tokens.find, held.plain) is None
-    assert store.look(tokens.find, value)["scopes"] == {"repo"}
+    assert store.read_sync(tokens.find, held.plain) is None
+    assert store.read_sync(tokens.find, value)["scopes"] == {"repo"}
     (reported,) = bodies(store, "authorization")
     assert (reported["action"], reported["user"]["login"]) == ("reset", "octo")
     assert value not in str(reported)
@@ -156,8 +156,8 @@ async def test_a_token_is_deleted_and_its_grant_stays(
 ) -> None:
     answer = await delete(lab, TOKEN, held.plain)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert store.look(tokens.find, held.plain) is None
-    assert store.look(grants.of_app, seed.octo["id"], held.lab["id"])["scopes"] == []
+    assert store.read_sync(tokens.find, held.plain) is None
+    assert store.read_sync(grants.of_app, seed.octo["id"], held.lab["id"])["scopes"] == []
     assert [reported["action"] for reported in bodies(store, "authorization")] == ["deleted"]
 
 
@@ -175,8 +175,8 @@ async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
         (held.narrow, True),
         (seed.token, True),
     ):
-        assert (store.look(tokens.find, value) is not None) is there
-    assert store.look(grants.of_app, seed.octo["id"], held.lab["id"]) is None
+        assert (store.read_sync(tokens.find, value) is not None) is there
+    assert store.read_sync(grants.of_app, seed.octo["id"], held.lab["id"]) is None
     (reported,) = bodies(store, "application_grant")
     assert (reported["action"], reported["user"]["login"]) == ("deleted", "octo")
 
@@ -227,9 +227,9 @@ async def test_a_token_can_be_narrowed_to_repositories_and_permissions(
     found = content["installation"]
     assert found["permissions"] == {"contents": "read"}
     assert (found["repository_selection"], found["account"]["login"]) == ("selected", "octo")
-    row = store.look(tokens.find, content["token"])
+    row = store.read_sync(tokens.find, content["token"])
     assert (row["target_id"], row["repositories"]) == (seed.octo["id"], {seed.vault["id"]})
-    assert store.look(tokens.find, held.narrow)["target_id"] is None
+    assert store.read_sync(tokens.find, held.narrow)["target_id"] is None
     again = await mill.post("/applications/mill-client/token", json=named(content["token"]))
     assert again.json()["installation"] == found
     (reported,) = bodies(store, "authorization")
@@ -272,10 +272,10 @@ async def test_a_wrong_narrowing_of_a_token_is_refused(
     narrowing: dict[str, Any],
     code: str | None,
 ) -> None:
-    store.do(lambda db: repositories.create(db, seed.reader["id"], "hidden", private=True))
+    store.write_sync(lambda db: repositories.create(db, seed.reader["id"], "hidden", private=True))
     answer = await mill.post(SCOPED, json=named(held.narrow, **narrowing))
     assert_error(answer, 422, code=code)
-    assert store.look(lambda db: db.value("SELECT count(*) FROM token")) == 4
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM token")) == 4
 
 
 async def test_a_token_can_be_narrowed_to_visible_repositories_only(
@@ -288,12 +288,12 @@ async def test_a_token_can_be_narrowed_to_visible_repositories_only(
         repositories.grant(db, lent["id"], seed.octo["id"], "read")
         return {"guild": guild["id"], "hall": hall["id"], "lent": lent["id"]}
 
-    made = store.do(organize)
+    made = store.write_sync(organize)
     lent = named(held.narrow, target="reader", repository_ids=[made["lent"], made["lent"]])
     assert (await mill.post(SCOPED, json=lent)).status_code == 200
     hall = named(held.narrow, target="guild", repositories=["hall"])
     assert_error(await mill.post(SCOPED, json=hall), 422)
-    store.do(accounts.join, made["guild"], seed.octo["id"], "member")
+    store.write_sync(accounts.join, made["guild"], seed.octo["id"], "member")
     assert (await mill.post(SCOPED, json=hall)).status_code == 200
 
 

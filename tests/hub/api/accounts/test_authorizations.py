@@ -33,7 +33,7 @@ GRANTS = "/applications/grants"
 @pytest.fixture
 def app(store: Store, seed: Any) -> Row:
     """The OAuth app Lab, which reader owns."""
-    return store.do(
+    return store.write_sync(
         lambda db: apps.create(
             db,
             seed.reader["id"],
@@ -48,7 +48,7 @@ def app(store: Store, seed: Any) -> Row:
 @pytest.fixture
 async def own(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client with octo's password. Each response is checked against the contract."""
-    store.do(accounts.set_password, seed.octo["id"], HASHED)
+    store.write_sync(accounts.set_password, seed.octo["id"], HASHED)
     async with open_client(store, settings, auth=("octo", PASSWORD)) as opened:
         yield opened
 
@@ -80,7 +80,7 @@ async def test_a_token_of_one_s_own(own: httpx.AsyncClient, store: Store, seed: 
     assert content["scopes"] == ["user"]
     assert content["app"]["client_id"] == "0" * 20
     assert (content["note"], content["fingerprint"]) == ("laptop", None)
-    found = store.look(tokens.find, value)
+    found = store.read_sync(tokens.find, value)
     assert (found["login"], found["scopes"]) == ("octo", {"user"})
 
 
@@ -148,7 +148,7 @@ async def test_bodies_of_another_shape(own: httpx.AsyncClient) -> None:
 async def test_a_wrong_client_id_or_secret_is_refused(
     own: httpx.AsyncClient, store: Store, seed: Any, app: Row, wrong: dict[str, str]
 ) -> None:
-    store.do(
+    store.write_sync(
         lambda db: apps.create(
             db,
             seed.reader["id"],
@@ -260,13 +260,13 @@ async def test_grants_and_authorizations_of_others_are_not_found(
         assert_error(await own.get(path), 404, "Not Found")
         assert_error(await own.delete(path), 404, "Not Found")
     assert_error(await own.patch(f"{OWN}/{token_id}", json={}), 404, "Not Found")
-    assert store.look(grants.count, seed.reader["id"]) == 1
+    assert store.read_sync(grants.count, seed.reader["id"]) == 1
 
 
 async def test_tokens_with_permissions_are_not_among_them(
     own: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    _, fine = store.do(
+    _, fine = store.write_sync(
         lambda db: tokens.create(db, seed.octo["id"], kind="fine_grained", note="fine")
     )
     assert_error(await own.get(f"{OWN}/{fine['id']}"), 404)
@@ -290,7 +290,7 @@ async def test_scopes_change_in_one_of_three_ways(
     before = await made(own, scopes=["repo", "gist"])
     answer = await own.patch(f"{OWN}/{before['id']}", json=change)
     assert answer.json()["scopes"] == scopes
-    assert store.look(tokens.find, before["token"])["scopes"] == set(scopes)
+    assert store.read_sync(tokens.find, before["token"])["scopes"] == set(scopes)
 
 
 async def test_scopes_are_changed_in_one_way_at_a_time(own: httpx.AsyncClient) -> None:
@@ -338,7 +338,7 @@ async def test_a_deleted_one_is_invalid_at_once(
     gone = await made(own, **for_app())
     answer = await own.delete(f"{OWN}/{gone['id']}")
     assert (answer.status_code, answer.content) == (204, b"")
-    assert store.look(tokens.find, gone["token"]) is None
+    assert store.read_sync(tokens.find, gone["token"]) is None
     assert_error(await own.get(f"{OWN}/{gone['id']}"), 404)
     (grant,) = (await own.get(GRANTS)).json()
     assert grant["scopes"] == []
@@ -360,11 +360,11 @@ async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
     own: httpx.AsyncClient, store: Store, seed: Any, app: Row
 ) -> None:
     gone = [(await made(own, **for_app(fingerprint=name)))["token"] for name in "ab"]
-    kept = [seed.token, store.do(lambda db: grants.issue(db, app, seed.reader["id"]))[0]]
+    kept = [seed.token, store.write_sync(lambda db: grants.issue(db, app, seed.reader["id"]))[0]]
     (grant,) = (await own.get(GRANTS)).json()
     assert (await own.delete(f"{GRANTS}/{grant['id']}")).status_code == 204
-    assert all(store.look(tokens.find, value) is None for value in gone)
-    assert all(store.look(tokens.find, value) is not None for value in kept)
+    assert all(store.read_sync(tokens.find, value) is None for value in gone)
+    assert all(store.read_sync(tokens.find, value) is not None for value in kept)
     assert_error(await own.get(f"{GRANTS}/{grant['id']}"), 404)
     assert (await own.get(GRANTS)).json() == []
 
@@ -409,7 +409,7 @@ async def test_authorizations_need_a_one_time_password_once_it_is_set_up(
     own: httpx.AsyncClient, store: Store, seed: Any, clock: Any
 ) -> None:
     secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
-    store.do(
+    store.write_sync(
         lambda db: one_time.set_up(
             db, seed.octo["id"], login="octo", issuer="tocsin", secret=secret
         )

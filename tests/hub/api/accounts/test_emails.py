@@ -85,7 +85,7 @@ async def test_malformed_addresses_are_rejected_at_once(
 
 
 async def test_a_taken_address_is_refused(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    store.do(emails.add, seed.reader["id"], ["reader@tower.example"])
+    store.write_sync(emails.add, seed.reader["id"], ["reader@tower.example"])
     for taken in ("Reader@TOWER.example", FIRST.upper()):
         await hub.post(EMAILS, json=FIRST)
         answer = await hub.post(EMAILS, json=[SECOND, taken])
@@ -99,13 +99,13 @@ async def test_a_verified_primary_and_the_last_verified_address_stay(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await hub.post(EMAILS, json=[FIRST, SECOND])
-    first, second = store.look(emails.of, seed.octo["id"], [FIRST, SECOND])
-    store.do(emails.verify, first["id"])
+    first, second = store.read_sync(emails.of, seed.octo["id"], [FIRST, SECOND])
+    store.write_sync(emails.verify, first["id"])
     answer = await remove(hub, [SECOND, FIRST])
     content = assert_error(answer, 422, "Validation Failed", code="custom")
     assert "primary" in content["errors"][0]["message"]
-    store.do(emails.verify, first["id"], False)
-    store.do(emails.verify, second["id"])
+    store.write_sync(emails.verify, first["id"], False)
+    store.write_sync(emails.verify, second["id"])
     answer = await remove(hub, {"emails": [SECOND]})
     content = assert_error(answer, 422, code="custom")
     assert "last verified" in content["errors"][0]["message"]
@@ -116,8 +116,8 @@ async def test_the_next_address_follows_an_unverified_primary(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await hub.post(EMAILS, json=[FIRST, SECOND, THIRD])
-    (third,) = store.look(emails.of, seed.octo["id"], [THIRD])
-    store.do(emails.verify, third["id"])
+    (third,) = store.read_sync(emails.of, seed.octo["id"], [THIRD])
+    store.write_sync(emails.verify, third["id"])
     assert (await remove(hub, FIRST)).status_code == 204
     shown = (await hub.get(EMAILS)).json()
     assert [(one["email"], one["primary"], one["visibility"]) for one in shown] == [
@@ -141,7 +141,7 @@ async def test_an_address_of_a_private_network_is_accepted(hub: httpx.AsyncClien
 async def test_removing_an_unknown_email_is_not_found(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    store.do(emails.add, seed.reader["id"], ["reader@tower.example", "r@tower.example"])
+    store.write_sync(emails.add, seed.reader["id"], ["reader@tower.example", "r@tower.example"])
     await hub.post(EMAILS, json=[FIRST, SECOND])
     for other in ("r@tower.example", "nobody@tower.example", "nothing"):
         assert_error(await remove(hub, [SECOND, other]), 404, "Not Found")
@@ -215,7 +215,7 @@ async def test_emails_need_a_user_scope_or_permission(
     level: str,
 ) -> None:
     wanted = [FIRST] if method == "POST" else [FIRST, SECOND]
-    store.do(emails.add, seed.octo["id"], wanted)
+    store.write_sync(emails.add, seed.octo["id"], wanted)
 
     async def status(**given: Any) -> int:
         headers = by(store, seed.octo, **given)
@@ -245,7 +245,7 @@ async def test_the_scope_is_enough(
     scope: str,
     level: str,
 ) -> None:
-    store.do(emails.add, seed.octo["id"], [FIRST] if method == "POST" else [FIRST, SECOND])
+    store.write_sync(emails.add, seed.octo["id"], [FIRST] if method == "POST" else [FIRST, SECOND])
     headers = by(store, seed.octo, scopes=[scope])
     answer = await hub.request(method, path, json=body, headers=headers)
     assert answer.is_success, answer.text

@@ -59,7 +59,7 @@ async def test_a_user_is_no_organization(client: httpx.AsyncClient) -> None:
 async def test_single_sign_on_hides_the_owner_s_part(
     client: httpx.AsyncClient, store: Store, acme: Row, owner: Headers
 ) -> None:
-    store.do(sso.enforce, acme["id"], True)
+    store.write_sync(sso.enforce, acme["id"], True)
     found = await client.get("/orgs/acme", headers=owner)
     assert "owned_private_repos" not in found.json()
 
@@ -93,7 +93,7 @@ async def test_filters_of_members(
     query: str,
     wanted: list[str],
 ) -> None:
-    store.do(lambda db: totp.set_up(db, seed.octo["id"], login="octo", issuer="tower"))
+    store.write_sync(lambda db: totp.set_up(db, seed.octo["id"], login="octo", issuer="tower"))
     assert logins(await client.get(f"/orgs/acme/members?{query}", headers=owner)) == wanted
 
 
@@ -179,15 +179,17 @@ async def test_a_token_that_is_limited_to_an_account_knows_no_other_membership(
 async def test_single_sign_on_hides_the_user_s_own_membership(
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
 ) -> None:
-    store.do(sso.enforce, acme["id"], True)
-    value, row = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["read:org"]))
+    store.write_sync(sso.enforce, acme["id"], True)
+    value, row = store.write_sync(
+        lambda db: tokens.create(db, seed.octo["id"], scopes=["read:org"])
+    )
     reads = bearer(value)
     for wanted, status in (([], 403), (["acme"], 200)):
         assert own(await client.get("/user/memberships/orgs", headers=reads)) == wanted
         assert logins(await client.get("/user/orgs", headers=reads)) == wanted
         found = await client.get("/user/memberships/orgs/acme", headers=reads)
         assert (found.status_code, "X-Service-SSO" in found.headers) == (status, status == 403)
-        store.do(sso.authorize, row["id"], acme["id"])
+        store.write_sync(sso.authorize, row["id"], acme["id"])
 
 
 def own(answer: httpx.Response) -> list[str]:

@@ -44,7 +44,7 @@ async def test_an_account_known_from_events_is_shown(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     given = {"login": "ringer[bot]", "type": "Bot"}
-    store.do(placeholder_accounts.get_or_create, given)
+    store.write_sync(placeholder_accounts.get_or_create, given)
     found = (await client.get("/users/ringer%5Bbot%5D")).json()
     assert (found["login"], found["type"], found["name"]) == ("ringer[bot]", "Bot", None)
 
@@ -52,8 +52,8 @@ async def test_an_account_known_from_events_is_shown(
 async def test_private_fields_of_a_user_need_the_user_scope(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    store.do(repositories.grant, seed.vault["id"], seed.reader["id"], "read")
-    store.do(lambda db: totp.set_up(db, seed.octo["id"], login="octo", issuer="tower"))
+    store.write_sync(repositories.grant, seed.vault["id"], seed.reader["id"], "read")
+    store.write_sync(lambda db: totp.set_up(db, seed.octo["id"], login="octo", issuer="tower"))
     private = (await client.get("/user", headers=by(store, seed.octo, scopes=["user"]))).json()
     assert private["two_factor_authentication"] is True
     assert (private["owned_private_repos"], private["collaborators"]) == (1, 1)

@@ -68,7 +68,7 @@ def _acme(db: Connection) -> Acme:
 
 @pytest.fixture
 def acme(store: Store) -> Acme:
-    return store.do(_acme)
+    return store.write_sync(_acme)
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ async def test_outside_collaborators_read_variables_and_change_them_with_push_ac
             value, _ = tokens.create(db, account["id"], scopes=("admin:org",))
             return bearer(value)
 
-        headers = store.do(outside)
+        headers = store.write_sync(outside)
         assert (await hub.get(AT, headers=headers)).status_code == read, role
         answer = await hub.post(AT, headers=headers, json=wanted(f"by_{role}"))
         assert answer.status_code == changed, role
@@ -365,7 +365,7 @@ def _many(db: Connection, organization_id: int, count: int) -> None:
 async def test_a_page_has_thirty_variables_at_most(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
-    store.do(_many, acme.org["id"], 65)
+    store.write_sync(_many, acme.org["id"], 65)
     for query, shown in (("", 30), ("?per_page=100", 30), ("?per_page=7", 7), ("?page=3", 5)):
         answer = await hub.get(AT + query, headers=acme.octo)
         assert answer.json()["total_count"] == 65
@@ -378,7 +378,7 @@ async def test_a_page_has_thirty_variables_at_most(
 async def test_variables_of_an_organization_are_bounded(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
-    store.do(
+    store.write_sync(
         lambda db: db.insert_many(
             "agent_variable",
             "organization_id, name, value, visibility, created_at, updated_at",

@@ -35,7 +35,7 @@ class Installed:
 
     def token(self, installation: Row | None = None, **what: Any) -> str:
         """A new token of an installation. The default is the installation on acme."""
-        value, _ = self.store.do(
+        value, _ = self.store.write_sync(
             lambda db: installation_tokens.create(db, installation or self.on_acme, **what)
         )
         return value
@@ -79,6 +79,6 @@ def another(store: Store, seed: Any) -> Callable[..., Row]:
     """A function that creates an app, which octo owns."""
 
     def make(name: str, **given: Any) -> Row:
-        return store.do(lambda db: make_app(db, seed.octo["id"], name, **given))
+        return store.write_sync(lambda db: make_app(db, seed.octo["id"], name, **given))
 
     return make

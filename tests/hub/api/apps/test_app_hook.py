@@ -23,7 +23,7 @@ HIDDEN = {**CONFIG, "secret": "********", "insecure_ssl": "0"}
 async def configured(installed: Any, **more: Any) -> Row:
     answer = await installed.itself("PATCH", "/app/hook/config", json={**CONFIG, **more})
     assert answer.status_code == 200, answer.text
-    hook: Row = installed.store.look(app_hooks.of, installed.app["id"])
+    hook: Row = installed.store.read_sync(app_hooks.of, installed.app["id"])
     return hook
 
 
@@ -38,7 +38,7 @@ class TestConfiguration:
         assert ping["hook"]["type"] == "App"
         assert ping["hook"]["app_id"] == installed.app["id"]
         assert ping["hook"]["config"] == HIDDEN
-        hook = store.look(app_hooks.of, installed.app["id"])
+        hook = store.read_sync(app_hooks.of, installed.app["id"])
         assert [row["name"] for row in waiting(store, hook["id"])] == ["ping"]
 
     async def test_an_edit_leaves_unnamed_fields_as_they_are(
@@ -49,8 +49,8 @@ class TestConfiguration:
             "PATCH", "/app/hook/config", json={"url": "https://new.example/", "more": 1}
         )
         assert answer.json() == {**HIDDEN, "url": "https://new.example/"}
-        after = store.look(app_hooks.of, installed.app["id"])
-        assert store.look(hooks.secret_of, after) == "s3cret"
+        after = store.read_sync(app_hooks.of, installed.app["id"])
+        assert store.read_sync(hooks.secret_of, after) == "s3cret"
         assert after["id"] == hook["id"]
         assert len(bodies(store, "ping")) == 1
 
@@ -100,7 +100,7 @@ class TestDeliveries:
             other = hooks.create(db, target, url="https://x.example/", events=["push"])
             accept_all(db, [IncomingEvent(1, "g-1", seed.hello["id"], "push", b"{}")])
         attempted(store, other["id"])
-        (row,) = store.look(lambda db: db.all("SELECT id FROM attempt"))
+        (row,) = store.read_sync(lambda db: db.all("SELECT id FROM attempt"))
         for method, more in (("GET", ""), ("POST", "/attempts")):
             path = f"/app/hook/deliveries/{row['id']}{more}"
             assert (await installed.itself(method, path)).status_code == 404
@@ -149,7 +149,7 @@ class TestEventsAboutInstallations:
         assert (created["action"], deleted["action"]) == ("created", "deleted")
         assert created["installation"] == deleted["installation"]
         assert created["installation"]["account"]["login"] == "reader"
-        assert installed.store.look(installations.get, made["id"]) is None
+        assert installed.store.read_sync(installations.get, made["id"]) is None
 
     async def test_the_end_of_an_account(self, installed: Any, hook: Row) -> None:
         self.change(installed, "remove_all", installed.on_acme["account_id"])
@@ -200,7 +200,7 @@ class TestEventsAboutInstallations:
 
 async def test_events_of_a_new_repository_reach_the_hook(installed: Any, store: Store) -> None:
     hook = await configured(installed)
-    installed.store.do(
+    installed.store.write_sync(
         app_hooks.update_app,
         installed.app["id"],
         url=installed.app["url"],

@@ -105,17 +105,17 @@ async def test_several_keys_and_their_end(installed: Installed) -> None:
     first, second = installed.jwt(), installed.jwt(key=1)
     assert_error(await installed.ask("GET", "/app", second), 401, UNREADABLE)
     app_id = installed.app["id"]
-    installed.store.do(app_keys.add, app_id, app_key(1)[1])
+    installed.store.write_sync(app_keys.add, app_id, app_key(1)[1])
     for token in (first, second):
         assert (await installed.ask("GET", "/app", token)).status_code == 200
-    (old, _) = installed.store.look(app_keys.of_app, app_id)
-    assert installed.store.do(app_keys.revoke, app_id, old["id"])
+    (old, _) = installed.store.read_sync(app_keys.of_app, app_id)
+    assert installed.store.write_sync(app_keys.revoke, app_id, old["id"])
     assert_error(await installed.ask("GET", "/app", first), 401, UNREADABLE)
     assert (await installed.ask("GET", "/app", second)).status_code == 200
 
 
 async def test_a_made_key_signs(installed: Installed) -> None:
-    private, _ = installed.store.do(app_keys.create, installed.app["id"])
+    private, _ = installed.store.write_sync(app_keys.create, installed.app["id"])
     assert private.startswith("-----BEGIN RSA PRIVATE KEY-----")
     now = installed.store.clock.now() // SECOND
     claims = {"iss": str(installed.app["id"]), "iat": now, "exp": now + 60}

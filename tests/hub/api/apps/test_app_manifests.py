@@ -32,7 +32,7 @@ MANIFEST = {
 
 
 async def test_a_code_becomes_an_app_once(installed: Installed, store: Store, seed: Any) -> None:
-    code = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
+    code = store.write_sync(app_manifests.create, seed.octo["id"], MANIFEST)
     path = f"/app-manifests/{code}/conversions"
     made = await installed.hub.post(path)
     assert made.status_code == 201
@@ -48,8 +48,8 @@ async def test_a_code_becomes_an_app_once(installed: Installed, store: Store, se
     assert_error(await installed.hub.get("/apps/kettle"), 404)
     config = await installed.ask("GET", "/app/hook/config", token)
     assert config.json()["url"] == "https://kettle.example/hook"
-    hook = store.look(app_hooks.of, shown["id"])
-    assert store.look(hooks.secret_of, hook) == shown["webhook_secret"]
+    hook = store.read_sync(app_hooks.of, shown["id"])
+    assert store.read_sync(hooks.secret_of, hook) == shown["webhook_secret"]
     assert [row["name"] for row in waiting(store, hook["id"])] == ["ping"]
 
 
@@ -57,7 +57,7 @@ async def test_a_code_becomes_an_app_once(installed: Installed, store: Store, se
 async def test_a_code_is_in_no_log(
     store: Store, seed: Any, caplog: pytest.LogCaptureFixture, method: str
 ) -> None:
-    code = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
+    code = store.write_sync(app_manifests.create, seed.octo["id"], MANIFEST)
     caplog.set_level(logging.INFO, "tocsin.access")
     async with open_client(store, HubSettings(access_log=True)) as client:
         client.event_hooks = {}
@@ -65,7 +65,7 @@ async def test_a_code_is_in_no_log(
     (line,) = [one for one in caplog.records if one.name == "tocsin.access"]
     assert line.getMessage().startswith(f"{method} /app-manifests/{{code}}/conversions: ")
     assert code not in repr(vars(line))
-    entries = store.look(lambda db: db.all("SELECT target FROM audit"))
+    entries = store.read_sync(lambda db: db.all("SELECT target FROM audit"))
     assert bool(entries) == (method == "POST")
     assert code not in repr(entries)
 
@@ -89,16 +89,16 @@ async def test_a_manifest_without_an_active_hook_makes_none(
     installed: Installed, store: Store, seed: Any, attributes: dict[str, Any]
 ) -> None:
     wanted = MANIFEST | {"hook_attributes": attributes}
-    code = store.do(app_manifests.create, seed.octo["id"], wanted)
+    code = store.write_sync(app_manifests.create, seed.octo["id"], wanted)
     made = (await installed.hub.post(f"/app-manifests/{code}/conversions")).json()
     assert made["webhook_secret"] is None
-    assert store.look(app_hooks.of, made["id"]) is None
+    assert store.read_sync(app_hooks.of, made["id"]) is None
 
 
 async def test_expired_and_unknown_codes_are_not_found(
     installed: Installed, store: Store, seed: Any, clock: MovableClock
 ) -> None:
-    late = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
+    late = store.write_sync(app_manifests.create, seed.octo["id"], MANIFEST)
     clock.advance(3600)
     for code in (late, "x", "%00", late.upper()):
         assert_error(await installed.hub.post(f"/app-manifests/{code}/conversions"), 404)
@@ -108,14 +108,14 @@ async def test_a_code_of_a_fast_clock_is_not_found(
     installed: Installed, store: Store, seed: Any, clock: MovableClock
 ) -> None:
     clock.advance(86_400)
-    code = store.do(app_manifests.create, seed.octo["id"], MANIFEST)
+    code = store.write_sync(app_manifests.create, seed.octo["id"], MANIFEST)
     clock.advance(-86_400)
     assert_error(await installed.hub.post(f"/app-manifests/{code}/conversions"), 404)
 
 
 async def test_a_name_in_use_is_refused(installed: Installed, store: Store, seed: Any) -> None:
     wanted = MANIFEST | {"name": "MILL"}
-    code = store.do(app_manifests.create, seed.octo["id"], wanted)
+    code = store.write_sync(app_manifests.create, seed.octo["id"], wanted)
     for _ in range(2):
         answer = await installed.hub.post(f"/app-manifests/{code}/conversions")
         assert_error(answer, 422)
@@ -141,4 +141,4 @@ async def test_a_name_in_use_is_refused(installed: Installed, store: Store, seed
 )
 def test_a_wrong_manifest_is_refused(store: Store, seed: Any, changed: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
-        store.do(app_manifests.create, seed.octo["id"], MANIFEST | changed)
+        store.write_sync(app_manifests.create, seed.octo["id"], MANIFEST | changed)

@@ -249,6 +249,6 @@ async def test_lists_of_other_repositories(installed: Installed, store: Store) -
 async def test_the_account_of_an_app_has_no_rights_of_its_own(
     store: Store, installed: Installed
 ) -> None:
-    bot = required(store.look(accounts.by_login, "mill[bot]"))
-    for row in (installed.kit, store.look(repositories.find, "octo", "vault")):
-        assert store.look(repositories.role_of, row, bot) is None
+    bot = required(store.read_sync(accounts.by_login, "mill[bot]"))
+    for row in (installed.kit, store.read_sync(repositories.find, "octo", "vault")):
+        assert store.read_sync(repositories.role_of, row, bot) is None

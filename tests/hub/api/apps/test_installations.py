@@ -42,7 +42,9 @@ async def test_an_app_is_found_by_its_slug(installed: Installed, store: Store, s
     assert "installations_count" not in shown.json()
     assert_error(await installed.hub.get("/apps/nothing"), 404)
     unchanged = {name: installed.app[name] for name in ("url", "description", "permissions")}
-    store.do(lambda db: apps.update(db, installed.app["id"], events=[], public=False, **unchanged))
+    store.write_sync(
+        lambda db: apps.update(db, installed.app["id"], events=[], public=False, **unchanged)
+    )
     assert_error(await installed.hub.get("/apps/mill"), 404)
     assert_error(await installed.ask("GET", "/apps/mill", seed.reader_token), 404)
     for token in (seed.token, installed.token()):
@@ -53,8 +55,8 @@ async def test_an_organization_s_app_is_shown_to_tokens_that_are_valid_there(
     installed: Installed, store: Store, seed: Any
 ) -> None:
     acme = installed.on_acme["account_id"]
-    store.do(lambda db: make_app(db, acme, "Kettle", public=False))
-    store.do(accounts.join, acme, seed.reader["id"], "member")
+    store.write_sync(lambda db: make_app(db, acme, "Kettle", public=False))
+    store.write_sync(accounts.join, acme, seed.reader["id"], "member")
     limited = {"kind": "app_user", "permissions": {"members": "read"}}
     for given, status in (
         ({"scopes": ["read:org"]}, 200),
@@ -62,12 +64,16 @@ async def test_an_organization_s_app_is_shown_to_tokens_that_are_valid_there(
         ({**limited, "target_id": acme}, 200),
         ({**limited, "target_id": seed.reader["id"]}, 404),
     ):
-        value, _ = store.do(lambda db, how=given: tokens.create(db, seed.reader["id"], **how))
+        value, _ = store.write_sync(
+            lambda db, how=given: tokens.create(db, seed.reader["id"], **how)
+        )
         assert (await installed.ask("GET", "/apps/kettle", value)).status_code == status
-    value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"]))
-    store.do(sso.enforce, acme, True)
+    value, row = store.write_sync(
+        lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"])
+    )
+    store.write_sync(sso.enforce, acme, True)
     assert_error(await installed.ask("GET", "/apps/kettle", value), 404)
-    store.do(sso.authorize, row["id"], acme)
+    store.write_sync(sso.authorize, row["id"], acme)
     assert (await installed.ask("GET", "/apps/kettle", value)).status_code == 200
     # An installation of another app is no member.
     assert_error(await installed.ask("GET", "/apps/kettle", installed.token()), 404)
@@ -96,11 +102,11 @@ async def test_installations_are_filtered(
     clock.advance(10)
     wanted = {"permissions": {**PERMISSIONS, "checks": "write"}, "events": []}
     changed = {"url": "https://mill.example/", "description": None, "public": True, **wanted}
-    store.do(lambda db: apps.update(db, installed.app["id"], **changed))
+    store.write_sync(lambda db: apps.update(db, installed.app["id"], **changed))
     assert await listed("outdated=true") == ["octo", "acme"]
-    now = store.look(apps.get, installed.app["id"])
-    assert store.do(installations.accept, installed.on_acme, now, None)
-    assert not store.do(installations.accept, installed.on_acme, now, None)
+    now = store.read_sync(apps.get, installed.app["id"])
+    assert store.write_sync(installations.accept, installed.on_acme, now, None)
+    assert not store.write_sync(installations.accept, installed.on_acme, now, None)
     assert await listed("outdated=true") == ["octo"]
     assert await listed("since=2026-01-01T00:00:00Z") == ["octo", "acme"]
     since = "2026-11-21T07:33:10Z"
@@ -134,10 +140,10 @@ async def test_the_installation_of_an_account_or_repository_is_found(
 async def test_the_installation_of_a_renamed_repository_is_found(
     installed: Installed, store: Store, seed: Any
 ) -> None:
-    vault = store.look(repositories.get, seed.vault["id"])
-    store.do(repositories.rename, vault, "safe")
-    hello = store.look(repositories.get, seed.hello["id"])
-    store.do(repositories.rename, hello, "goodbye")
+    vault = store.read_sync(repositories.get, seed.vault["id"])
+    store.write_sync(repositories.rename, vault, "safe")
+    hello = store.read_sync(repositories.get, seed.hello["id"])
+    store.write_sync(repositories.rename, hello, "goodbye")
     moved = await installed.itself("GET", "/repos/octo/vault/installation")
     assert moved.status_code == 301
     there = await installed.itself("GET", moved.headers["Location"])
@@ -149,7 +155,7 @@ async def test_an_installation_of_another_app_is_not_found(
     installed: Installed, another: Callable[..., Row], store: Store, seed: Any
 ) -> None:
     kiln = another("Kiln")
-    other = store.do(installations.create, kiln, seed.reader)
+    other = store.write_sync(installations.create, kiln, seed.reader)
     assert_error(await installed.itself("GET", f"/app/installations/{other['id']}"), 404)
     for body in ({}, {"permissions": 1}):
         assert_error(await mint(installed, other["id"], json=body), 404)
@@ -207,9 +213,9 @@ async def test_a_token_can_be_narrowed_to_repositories_and_permissions(
 async def test_more_than_the_installation_has(
     installed: Installed, store: Store, body: dict[str, Any], message: str
 ) -> None:
-    before = len(store.look(tokens.list_all))
+    before = len(store.read_sync(tokens.list_all))
     assert_error(await mint(installed, json=body), 422, message)
-    assert len(store.look(tokens.list_all)) == before
+    assert len(store.read_sync(tokens.list_all)) == before
 
 
 async def test_only_one_list_of_repositories(installed: Installed) -> None:
@@ -223,12 +229,12 @@ async def test_accepted_permissions_count(installed: Installed, store: Store) ->
     """New permissions of an app apply to an installation after its account accepted them."""
     more = {**PERMISSIONS, "checks": "write"}
     unchanged = {"url": "https://x.example/", "description": None, "events": [], "public": True}
-    store.do(lambda db: apps.update(db, installed.app["id"], permissions=more, **unchanged))
+    store.write_sync(lambda db: apps.update(db, installed.app["id"], permissions=more, **unchanged))
     assert (await installed.itself("GET", "/app")).json()["permissions"] == more
     asked = {"permissions": {"checks": "write"}}
     assert_error(await mint(installed, json=asked), 422, NOT_GRANTED)
-    now = store.look(apps.get, installed.app["id"])
-    store.do(installations.accept, installed.on_acme, now, None)
+    now = store.read_sync(apps.get, installed.app["id"])
+    store.write_sync(installations.accept, installed.on_acme, now, None)
     assert (await mint(installed, json=asked)).status_code == 201
 
 
@@ -236,15 +242,15 @@ async def test_tokens_of_a_suspended_installation_are_refused(
     installed: Installed, store: Store
 ) -> None:
     token, other = installed.token(), installed.token(installed.on_octo)
-    assert store.do(installations.suspend, installed.on_acme)
-    assert not store.do(installations.suspend, installed.on_acme)
+    assert store.write_sync(installations.suspend, installed.on_acme)
+    assert not store.write_sync(installations.suspend, installed.on_acme)
     suspended = "This installation has been suspended"
     assert_error(await installed.ask("GET", "/repos/acme/kit", token), 403, suspended)
     assert_error(await mint(installed), 403, suspended)
     assert (await installed.ask("GET", "/repos/octo/vault", other)).status_code == 200
     shown = (await installed.itself("GET", "/orgs/acme/installation")).json()
     assert shown["suspended_at"] == "2026-11-21T07:33:00Z"
-    assert store.do(installations.unsuspend, installed.on_acme)
+    assert store.write_sync(installations.unsuspend, installed.on_acme)
     assert (await installed.ask("GET", "/repos/acme/kit", token)).status_code == 200
 
 
@@ -262,14 +268,14 @@ async def test_the_end_of_a_token(installed: Installed, store: Store, clock: Mov
     ]
     assert len(set(said)) == 1
     assert b"Bad credentials" in said[0]
-    store.do(installations.remove, installed.on_acme)
+    store.write_sync(installations.remove, installed.on_acme)
     assert_error(await installed.ask("GET", "/repos/acme/kit", gone), 401, "Bad credentials")
     assert_error(await mint(installed), 404)
 
 
 async def test_a_token_s_value_is_not_stored(installed: Installed, store: Store) -> None:
     value = (await mint(installed)).json()["token"]
-    row = store.look(tokens.find, value)
+    row = store.read_sync(tokens.find, value)
     assert value not in str(row)
     assert row["login"] == "mill[bot]"
 
@@ -298,11 +304,11 @@ async def test_a_change_of_the_selection_counts_at_once(
     token = installed.token(installed.on_octo)
     assert (await installed.ask("GET", "/repos/octo/hello", token)).status_code == 404
     hello = [seed.hello["id"]]
-    assert store.do(installation_repositories.choose, installed.on_octo, hello)
+    assert store.write_sync(installation_repositories.choose, installed.on_octo, hello)
     assert (await installed.ask("GET", "/repos/octo/hello", token)).status_code == 200
     assert (await installed.ask("GET", "/repos/octo/vault", token)).status_code == 404
-    assert store.do(installation_repositories.choose, installed.on_octo, None)
-    assert not store.do(installation_repositories.choose, installed.on_octo, None)
+    assert store.write_sync(installation_repositories.choose, installed.on_octo, None)
+    assert not store.write_sync(installation_repositories.choose, installed.on_octo, None)
     assert (await installed.ask("GET", "/repos/octo/vault", token)).status_code == 200
 
 
@@ -328,7 +334,7 @@ async def test_an_installation_writes_as_the_app_s_bot(installed: Installed, sto
 async def test_installations_of_a_user(installed: Installed, store: Store, seed: Any) -> None:
     def issue(account: Row) -> str:
         more = {"metadata": "read"}
-        return store.do(
+        return store.write_sync(
             lambda db: grants.issue(db, installed.app | {"permissions": more}, account["id"])
         )[0]
 
@@ -362,25 +368,25 @@ async def test_a_user_sees_installations_on_accounts_for_which_the_token_is_vali
 
     acme = installed.on_acme["account_id"]
     of_acme = f"/user/installations/{installed.on_acme['id']}/repositories"
-    on_octo, _ = store.do(make, seed.octo["id"])
+    on_octo, _ = store.write_sync(make, seed.octo["id"])
     assert await seen(on_octo) == ["octo"]
     assert_error(await installed.ask("GET", of_acme, on_octo), 404)
-    assert await seen(store.do(make, acme)[0]) == ["acme"]
-    token, row = store.do(make, None)
-    store.do(sso.enforce, acme, True)
+    assert await seen(store.write_sync(make, acme)[0]) == ["acme"]
+    token, row = store.write_sync(make, None)
+    store.write_sync(sso.enforce, acme, True)
     assert await seen(token) == ["octo"]
     assert "X-Service-SSO" in (await installed.ask("GET", of_acme, token)).headers
-    store.do(sso.authorize, row["id"], acme)
+    store.write_sync(sso.authorize, row["id"], acme)
     assert await seen(token) == ["octo", "acme"]
     assert (await installed.ask("GET", of_acme, token)).status_code == 200
 
 
 async def test_an_app_goes_with_its_installations(installed: Installed, store: Store) -> None:
     token = installed.token()
-    assert store.do(app_removal.remove, installed.app["id"])
+    assert store.write_sync(app_removal.remove, installed.app["id"])
     assert_error(await installed.ask("GET", "/repos/acme/kit", token), 401, "Bad credentials")
     assert_error(await installed.itself("GET", "/app"), 401, "Integration not found")
-    left = store.look(accounts.by_login, "mill[bot]")
+    left = store.read_sync(accounts.by_login, "mill[bot]")
     assert left["heard_of"]
 
 
@@ -389,14 +395,16 @@ async def test_a_token_whose_installation_ends_meanwhile_is_wrong(
     installed: Installed, store: Store, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     value, limit = installed.token(), app_rights.limit_token
-    user, _ = store.do(lambda db: grants.issue(db, installed.app, installed.on_octo["account_id"]))
+    user, _ = store.write_sync(
+        lambda db: grants.issue(db, installed.app, installed.on_octo["account_id"])
+    )
 
     def late(db: Connection, token: Row) -> Row | None:
         """Another hub ends it after this one has read the token."""
         if end == "app":
-            store.do(app_removal.remove, installed.app["id"])
+            store.write_sync(app_removal.remove, installed.app["id"])
         else:
-            store.do(installations.remove, installed.on_acme)
+            store.write_sync(installations.remove, installed.on_acme)
         monkeypatch.setattr(app_rights, "limit_token", limit)
         return limit(db, token)
 

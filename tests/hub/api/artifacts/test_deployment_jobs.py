@@ -50,7 +50,7 @@ async def test_a_deployment_job_records_its_deployments(
     waiting = {"job_id": job["job_id"], "status": "pending", "total_count": 0, "errors": []}
     assert await shown(hub, job["job_id"]) == waiting
     assert await records(hub) == []
-    assert store.look(deployment_jobs.next_due) == store.clock.now()
+    assert store.read_sync(deployment_jobs.next_due) == store.clock.now()
     clock.advance(60)
     await work()
     assert await shown(hub, job["job_id"]) == waiting | {
@@ -58,7 +58,7 @@ async def test_a_deployment_job_records_its_deployments(
         "started_at": "2026-11-21T07:34:00Z",
         "total_count": 2,
     }
-    assert store.look(deployment_jobs.next_due) is None
+    assert store.read_sync(deployment_jobs.next_due) is None
     found = await records(hub)
     assert [each["deployment_name"] for each in found] == ["web", "api"]
     assert {(each["cluster"], each["physical_environment"]) for each in found} == {("moon", "n")}
@@ -118,7 +118,7 @@ async def test_a_cluster_has_one_job_at_a_time(
     assert_error(await hub.post(JOBS, json=wanted(deployment("api"))), 409, BUSY)
     other = f"{RECORD}/cluster/sun/jobs"
     assert (await hub.post(other, json=wanted(deployment()))).status_code == 202
-    store.do(deployment_jobs.begin)
+    store.write_sync(deployment_jobs.begin)
     # The cluster accepts no other job while this job is in progress.
     assert_error(await hub.post(JOBS, json=wanted(deployment("api"))), 409, BUSY)
     await work()
@@ -153,7 +153,9 @@ async def test_a_repository_removed_meanwhile_is_reported(
     hub: httpx.AsyncClient, store: Store, acme: Acme, work: Callable[[], Any]
 ) -> None:
     job = await made(hub, wanted(deployment(), deployment("api", github_repository="bells")))
-    store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=acme.tools["id"]))
+    store.write_sync(
+        lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=acme.tools["id"])
+    )
     await work()
     done = await shown(hub, job["job_id"])
     assert (done["status"], done["total_count"]) == ("completed", 1)
@@ -183,7 +185,7 @@ async def test_a_job_is_its_organizations_and_clusters(
     job = await made(hub, wanted(deployment()))
     assert_error(await hub.get(f"{RECORD}/cluster/sun/jobs/{job['job_id']}"), 404)
     assert_error(await hub.get(f"{JOBS}/{job['job_id'] + 1}"), 404)
-    assert store.look(deployment_jobs.get, acme.org["id"] + 1, job["job_id"]) is None
+    assert store.read_sync(deployment_jobs.get, acme.org["id"] + 1, job["job_id"]) is None
 
 
 async def test_the_worker_is_woken(

@@ -188,8 +188,8 @@ async def test_an_attestation_counts_for_more(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
     for repo in (acme.tools, acme.bells):
-        store.do(artifacts.attest, repo["id"], digest())
-    latest = store.look(lambda db: db.value("SELECT max(id) FROM attestation"))
+        store.write_sync(artifacts.attest, repo["id"], digest())
+    latest = store.read_sync(lambda db: db.value("SELECT max(id) FROM attestation"))
     # If the artifact has an attestation, the hub ignores the repository in the request.
     for number, named in enumerate(({"github_repository": "nothing"}, {})):
         body = record(f"web-{number}")
@@ -203,7 +203,7 @@ async def test_an_attestation_counts_for_more(
 async def test_unknown_repositories_are_not_found(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
-    store.do(artifacts.attest, acme.where["id"], digest())
+    store.write_sync(artifacts.attest, acme.where["id"], digest())
     for named in ({"github_repository": "nothing"}, {"github_repository": "where"}, {}):
         body = record()
         del body["github_repository"]
@@ -246,12 +246,12 @@ async def test_an_installation_writes_records_of_its_organization(
         value, _ = installation_tokens.create(db, made, wanted={})
         return bearer(value)
 
-    everywhere = store.do(install, None)
+    everywhere = store.write_sync(install, None)
     entry = deployment("db", github_repository="tools")
     for path, body in ((RECORD, record()), (f"{RECORD}/cluster/moon", cluster(entry))):
         answer = await hub.post(path, json=body, headers=everywhere)
         assert answer.status_code == 200, answer.json()
-    in_bells = store.do(install, [acme.bells["id"]])
+    in_bells = store.write_sync(install, [acme.bells["id"]])
     answer = await hub.post(RECORD, json=record("b", github_repository="tools"), headers=in_bells)
     assert_error(answer, 404, "Not Found")
 
@@ -385,7 +385,7 @@ async def test_a_name_is_there_once(hub: httpx.AsyncClient) -> None:
 
 async def test_the_first_name_and_version_win(hub: httpx.AsyncClient, store: Store) -> None:
     def artifact() -> Row | None:
-        return store.look(lambda db: db.one("SELECT name, version, deployments FROM artifact"))
+        return store.read_sync(lambda db: db.one("SELECT name, version, deployments FROM artifact"))
 
     body = cluster(
         deployment("web", name="first", version="1"), deployment("api", name="second", version="2")
@@ -403,7 +403,7 @@ async def test_the_first_name_and_version_win(hub: httpx.AsyncClient, store: Sto
 async def test_the_same_digest_of_two_repositories(hub: httpx.AsyncClient, store: Store) -> None:
     body = cluster(deployment("web"), deployment("api", github_repository="bells", name="other"))
     await posted(hub, CLUSTER, body)
-    assert store.look(lambda db: db.value("SELECT count(*) FROM artifact")) == 2
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM artifact")) == 2
     assert len(await records(hub)) == 2
 
 
@@ -479,7 +479,7 @@ async def test_as_many_as_there_may_be(hub: httpx.AsyncClient, store: Store) -> 
         each["deployment_name"] for each in many
     ]
     assert_error(await hub.post(CLUSTER, json=cluster(*many, deployment("more"))), 422)
-    assert store.look(lambda db: db.value("SELECT deployments FROM artifact")) == 1000
+    assert store.read_sync(lambda db: db.value("SELECT deployments FROM artifact")) == 1000
 
 
 async def test_a_larger_body_than_others_may_have(
@@ -499,7 +499,7 @@ def _many(store: Store, acme: Acme, count: int, letter: str = "a") -> None:
                    None, None)
         for each in range(count)
     ]  # fmt: skip
-    store.do(deployment_records.put, acme.org["id"], DeploymentPlace("many"), wanted)
+    store.write_sync(deployment_records.put, acme.org["id"], DeploymentPlace("many"), wanted)
 
 
 async def test_a_page_has_a_thousand_records_at_most(
@@ -524,7 +524,9 @@ async def test_a_moved_deployment_is_counted_once(
     _many(store, acme, 5)
     _many(store, acme, 3, "b")
     assert (len(await records(hub)), len(await records(hub, "b"))) == (2, 3)
-    store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=acme.tools["id"]))
+    store.write_sync(
+        lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=acme.tools["id"])
+    )
     assert await records(hub) == []
 
 

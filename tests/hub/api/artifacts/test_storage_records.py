@@ -147,7 +147,7 @@ async def test_a_storage_record_needs_the_right_to_push(
     for repo, status in (("tools", 200), ("bells", 403)):
         body = storage(github_repository=repo)
         assert (await hub.post(STORAGE, json=body, headers=pusher)).status_code == status
-    store.do(artifacts.attest, acme.tools["id"], digest())
+    store.write_sync(artifacts.attest, acme.tools["id"], digest())
     assert (await hub.post(STORAGE, json=nameless, headers=pusher)).status_code == 200
     # The attestation names tools as the source, so the hub ignores `github_repository`.
     answer = await hub.post(STORAGE, json=storage(github_repository="bells"), headers=pusher)

@@ -57,7 +57,7 @@ def organization_id(db: Connection) -> int:
 
 @pytest.fixture
 async def client(store: Store, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    async with open_client(store, settings, headers=bearer(store.do(_acme))) as opened:
+    async with open_client(store, settings, headers=bearer(store.write_sync(_acme))) as opened:
         yield opened
 
 
@@ -196,7 +196,7 @@ async def test_a_seat_of_a_former_team_member_ends_with_the_team(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     await give_teams(client, "Ops")
-    store.do(lambda db: db.execute("DELETE FROM team_member"))
+    store.write_sync(lambda db: db.execute("DELETE FROM team_member"))
     assert await cancel_teams(client, "Ops") == 2
 
 
@@ -227,7 +227,7 @@ async def test_the_summary_is_counted(
         seat_activity.used(db, [(*of, db.now, "vim/9")])
         seat_activity.used(db, [(*of, db.now - DAY, "older")])
 
-    store.do(use)
+    store.write_sync(use)
     found = (await client.get(AT)).json()
     assert found["seat_breakdown"] == {
         "total": 3,
@@ -264,7 +264,9 @@ async def test_a_seat_shows_the_last_authentication_of_its_holder(
 
     await give(client, "ann", "ben")
     assert await shown() is None
-    assert (await client.get("/rate_limit", headers=bearer(store.do(token)))).status_code == 200
+    assert (
+        await client.get("/rate_limit", headers=bearer(store.write_sync(token)))
+    ).status_code == 200
     async with asyncio.timeout(PATIENCE):
         while await shown() is None:  # noqa: ASYNC110 - it is asked over HTTP
             await asyncio.sleep(0.01)
@@ -353,7 +355,9 @@ async def test_pages_of_fifty(client: httpx.AsyncClient, store: Store) -> None:
 async def test_seats_need_a_subscription_that_is_set_up(
     client: httpx.AsyncClient, store: Store, settings_of_acme: dict[str, Any]
 ) -> None:
-    store.do(lambda db: assistant_subscriptions.put(db, organization_id(db), **settings_of_acme))
+    store.write_sync(
+        lambda db: assistant_subscriptions.put(db, organization_id(db), **settings_of_acme)
+    )
     assert_error(await client.post(TEAMS, json={"selected_teams": ["Ops"]}), 422)
     assert_error(await client.post(USERS, json={"selected_usernames": ["ann"]}), 422)
     assert actions(store) == []
@@ -370,7 +374,7 @@ def manage(db: Connection, how: str) -> None:
 async def test_all_members_have_a_seat(client: httpx.AsyncClient, store: Store) -> None:
     await give(client, "ann", "ben")
     await cancel(client, "ben")
-    store.do(manage, "assign_all")
+    store.write_sync(manage, "assign_all")
     everybody = dict.fromkeys(("ann", "ben", "cat", "olga"))
     assert await seats(client) == everybody
     found = (await client.get(AT)).json()
@@ -401,11 +405,11 @@ async def test_a_new_member_has_a_seat_where_all_have_one(
         account = accounts.by_login(db, login) or accounts.create(db, login)
         membership_seats.join(db, organization_id(db), account["id"], "member")
 
-    store.do(come, "early")
+    store.write_sync(come, "early")
     assert await seats(client) == {}
-    store.do(manage, "assign_all")
-    store.do(come, "stranger")
-    store.do(come, "stranger")
+    store.write_sync(manage, "assign_all")
+    store.write_sync(come, "stranger")
+    store.write_sync(come, "stranger")
     assert sorted(await seats(client)) == ["ann", "ben", "cat", "early", "olga", "stranger"]
     assert (await client.get(AT)).json()["seat_breakdown"]["total"] == 6
 
@@ -416,17 +420,17 @@ async def test_seats_that_only_all_had_end_with_the_cycle(
 ) -> None:
     await give(client, "ann")
     await give_teams(client, "Web Folks")
-    store.do(manage, "assign_all")
+    store.write_sync(manage, "assign_all")
     _, ends = cycle(clock.now())
-    store.do(manage, after)
+    store.write_sync(manage, after)
     kept = dict.fromkeys(("ann", "ben", "cat"))
     assert await seats(client) == kept | {"olga": iso(ends)[:10]}
     assert (await client.get(AT)).json()["seat_breakdown"]["pending_cancellation"] == 1
-    store.do(manage, after)
+    store.write_sync(manage, after)
     assert await seats(client) == kept | {"olga": iso(ends)[:10]}
-    store.do(manage, "assign_all")
+    store.write_sync(manage, "assign_all")
     assert await seats(client) == kept | {"olga": None}
-    store.do(manage, after)
+    store.write_sync(manage, after)
     clock.advance((ends - clock.now()) / 1_000_000)
     assert await seats(client) == kept
 
@@ -438,7 +442,7 @@ async def test_a_user_gets_a_new_seat_after_the_old_one_ended(
     await cancel(client, "ann")
     _, ends = cycle(clock.now())
     clock.advance((ends - clock.now()) / 1_000_000)
-    store.do(manage, "assign_all")
+    store.write_sync(manage, "assign_all")
     assert (await seats(client))["ann"] is None
     assert (await client.get(AT)).json()["seat_breakdown"]["added_this_cycle"] == 4
 
@@ -446,7 +450,7 @@ async def test_a_user_gets_a_new_seat_after_the_old_one_ended(
 async def test_giving_seats_selects_the_setting_for_selected_users(
     client: httpx.AsyncClient, store: Store
 ) -> None:
-    store.do(
+    store.write_sync(
         lambda db: assistant_subscriptions.put(db, organization_id(db), seat_management="disabled")
     )
     await give(client, "ann")
@@ -456,7 +460,7 @@ async def test_giving_seats_selects_the_setting_for_selected_users(
 async def test_an_organization_without_billing_is_refused(
     client: httpx.AsyncClient, store: Store
 ) -> None:
-    store.do(lambda db: assistant_subscriptions.put(db, organization_id(db), payable=0))
+    store.write_sync(lambda db: assistant_subscriptions.put(db, organization_id(db), payable=0))
     assert_error(await client.get(AT), 422)
     assert_error(await client.get("/orgs/acme/members/ann/assistant"), 422)
     assert_error(await client.request("DELETE", TEAMS, json={"selected_teams": ["Ops"]}), 422)

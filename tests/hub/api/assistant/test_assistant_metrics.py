@@ -51,9 +51,9 @@ def settings(tmp_path: Path) -> HubSettings:
 
 @pytest.fixture
 def world(store: Store) -> Using:
-    found = store.do(using)
-    store.do(enterprises.join, found.enterprise["id"], found.ann["id"], "billing_manager")
-    store.do(made, found.enterprise["id"], DAY)
+    found = store.write_sync(using)
+    store.write_sync(enterprises.join, found.enterprise["id"], found.ann["id"], "billing_manager")
+    store.write_sync(made, found.enterprise["id"], DAY)
     return found
 
 
@@ -101,7 +101,7 @@ async def test_days_without_a_report(
     client: httpx.AsyncClient, store: Store, world: Using, clock: MovableClock
 ) -> None:
     for day in ("2025-10-09", "2025-11-20"):
-        store.do(made, world.enterprise["id"], day)
+        store.write_sync(made, world.enterprise["id"], day)
     for day in ("2025-10-09", "2025-11-20", "2026-11-19", "2026-11-21", "2026-11-22", "9999-12-31"):
         for kind in ONE_DAY:
             assert_error(await client.get(f"{AT}/{kind}?day={day}"), 404, "Not Found")
@@ -114,7 +114,7 @@ async def test_history_of_assistant_metrics(
 ) -> None:
     clock.advance(-100 * 86_400)
     for day, status in (("2025-10-10", 200), ("2025-10-09", 404)):
-        store.do(made, world.enterprise["id"], day)
+        store.write_sync(made, world.enterprise["id"], day)
         assert (await client.get(f"{AT}/users-1-day?day={day}")).status_code == status
     # Reports are available for a year.
     clock.advance(58 * 86_400)
@@ -126,7 +126,7 @@ async def test_history_of_assistant_metrics(
 async def test_a_day_without_repositories(
     client: httpx.AsyncClient, store: Store, world: Using
 ) -> None:
-    store.do(made, world.enterprise["id"], "2026-11-18", 0)
+    store.write_sync(made, world.enterprise["id"], "2026-11-18", 0)
     answer = await client.get(f"{AT}/repos-1-day?day=2026-11-18")
     assert (answer.status_code, answer.content) == (204, b"")
     assert (await client.get(f"{AT}/user-teams-1-day?day=2026-11-18")).status_code == 200
@@ -135,10 +135,10 @@ async def test_a_day_without_repositories(
 async def test_the_latest_is_of_the_last_day(
     client: httpx.AsyncClient, store: Store, world: Using
 ) -> None:
-    store.do(made, world.enterprise["id"], "2026-11-21")
+    store.write_sync(made, world.enterprise["id"], "2026-11-21")
     described = (await client.get(f"{AT}/users-28-day/latest")).json()
     assert described["report_end_day"] == "2026-11-21"
-    store.do(lambda db: db.execute("DELETE FROM report"))
+    store.write_sync(lambda db: db.execute("DELETE FROM report"))
     for kind in WINDOWS:
         assert_error(await client.get(f"{AT}/{kind}"), 404)
 
@@ -153,7 +153,7 @@ async def test_an_invalid_day_is_rejected(client: httpx.AsyncClient) -> None:
 async def test_metrics_need_an_enabled_policy(
     client: httpx.AsyncClient, store: Store, world: Using, policy: str
 ) -> None:
-    store.do(enterprises.enable_usage_metrics, world.enterprise, policy)
+    store.write_sync(enterprises.enable_usage_metrics, world.enterprise, policy)
     reported = "The usage metrics policy of the enterprise is not enabled everywhere."
     for kind in (*ONE_DAY, "repos-1-day"):
         for day in (DAY, "2026-01-01"):
@@ -168,12 +168,12 @@ async def test_metrics_need_an_owner_or_a_billing_manager(
     at = f"{AT}/users-1-day?day={DAY}"
     assert_error(await client.get(at, headers=headers(store, world.ben)), 403)
     for role, status in (("member", 403), ("billing_manager", 200), ("owner", 200)):
-        store.do(enterprises.join, world.enterprise["id"], world.ben["id"], role)
+        store.write_sync(enterprises.join, world.enterprise["id"], world.ben["id"], role)
         answer = await client.get(at, headers=headers(store, world.ben))
         assert answer.status_code == status, role
     reading = {"kind": "fine_grained", "permissions": {"enterprise_assistant_metrics": "read"}}
     assert (await client.get(at, headers=headers(store, world.ben, **reading))).status_code == 200
-    store.do(enterprises.join, world.enterprise["id"], world.ben["id"], "member")
+    store.write_sync(enterprises.join, world.enterprise["id"], world.ben["id"], "member")
     # A member's fine-grained token with the permission needs no role.
     assert (await client.get(at, headers=headers(store, world.ben, **reading))).status_code == 200
     by_app = reading | {"kind": "app_user"}
@@ -181,7 +181,7 @@ async def test_metrics_need_an_owner_or_a_billing_manager(
     for lacking in ({}, {"enterprise_teams": "read"}):
         other = {"kind": "fine_grained", "permissions": lacking}
         assert_error(await client.get(at, headers=headers(store, world.ben, **other)), 403)
-    stranger = store.do(using, "moon").ann
+    stranger = store.write_sync(using, "moon").ann
     assert_error(await client.get(at, headers=headers(store, stranger, **reading)), 404)
     assert_error(await client.get(at, headers=headers(store, stranger)), 404)
 
@@ -280,21 +280,21 @@ async def test_an_altered_link_is_refused(client: httpx.AsyncClient, link: str) 
 async def test_a_link_from_before_a_restore_is_refused(
     client: httpx.AsyncClient, store: Store, link: str
 ) -> None:
-    store.do(lambda db: db.execute("UPDATE report SET digest = :other", other="cd" * 32))
+    store.write_sync(lambda db: db.execute("UPDATE report SET digest = :other", other="cd" * 32))
     assert_error(await client.get(link), 403)
 
 
 async def test_the_link_of_a_deleted_report_is_refused(
     client: httpx.AsyncClient, store: Store, link: str
 ) -> None:
-    store.do(lambda db: db.execute("DELETE FROM report"))
+    store.write_sync(lambda db: db.execute("DELETE FROM report"))
     assert_error(await client.get(link), 403)
 
 
 async def test_a_report_that_was_replaced_can_be_had_until_the_link_ends(
     client: httpx.AsyncClient, store: Store, world: Using, link: str
 ) -> None:
-    store.do(made, world.enterprise["id"], DAY)
+    store.write_sync(made, world.enterprise["id"], DAY)
     assert (await client.get(link)).content == CONTENT
 
 

@@ -37,14 +37,14 @@ def lines(*found: dict[str, Any] | bytes) -> bytes:
 
 @pytest.fixture
 def world(store: Store) -> Using:
-    found = store.do(using)
-    store.do(enterprises.join, found.enterprise["id"], found.ann["id"], "billing_manager")
+    found = store.write_sync(using)
+    store.write_sync(enterprises.join, found.enterprise["id"], found.ann["id"], "billing_manager")
     return found
 
 
 def token(store: Store, user: Row, **given: Any) -> str:
     given = given or {"scopes": ["manage_billing:assistant"]}
-    return store.do(lambda db: tokens.create(db, user["id"], **given))[0]
+    return store.write_sync(lambda db: tokens.create(db, user["id"], **given))[0]
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def post(client: httpx.AsyncClient, body: bytes, **headers: str) -> httpx.
 
 
 def kept(store: Store) -> list[Row]:
-    return store.look(lambda db: db.all("SELECT * FROM usage ORDER BY id"))
+    return store.read_sync(lambda db: db.all("SELECT * FROM usage ORDER BY id"))
 
 
 async def test_all_of_a_line_of_usage_is_kept(
@@ -73,7 +73,7 @@ async def test_all_of_a_line_of_usage_is_kept(
     answer = await post(client, lines(whole, line(user="ben", editor=None, lines=0)) + b"\r\n")
     assert (answer.status_code, answer.json()) == (202, {"accepted": 2, "changed": 2})
     first, second = kept(store)
-    names = store.look(usage_names.list_all, world.enterprise["id"])
+    names = store.read_sync(usage_names.list_all, world.enterprise["id"])
     assert [names[first[f"{kind}_id"]] for kind in usage_names.KINDS] == ["vim", "c", "m-1"]
     assert (first["repo_id"], first["team_id"]) == (world.tools["id"], world.ops["id"])
     assert [first[name] for name in ("suggestions", "acceptances", "lines", "chats")] == [
@@ -150,7 +150,7 @@ async def test_one_bad_line_and_nothing_is_kept(client: httpx.AsyncClient, store
         assert detail["message"].startswith(f"line 2: {message}")
         assert (detail["index"], detail["resource"]) == (2, "Usage")
     assert kept(store) == []
-    refused = store.look(rejections.page, limit=100)
+    refused = store.read_sync(rejections.page, limit=100)
     assert [(row["event"], row["reason"]) for row in refused] == [("usage", reported)] * len(BAD)
 
 
@@ -211,13 +211,13 @@ async def test_usage_is_reported_by_owners_with_a_fitting_token(
 ) -> None:
     if role is None:
         # If the user is outside of the enterprise, the response hides that it exists.
-        stranger = store.do(using, "moon").ann
+        stranger = store.write_sync(using, "moon").ann
         header = f"Bearer {token(store, stranger, **given)}"
         answer = await post(client, lines(line()), Authorization=header)
         content = assert_error(answer, 422)
         assert content["errors"][0]["message"] == 'line 1: No enterprise found: "globe"'
         return
-    store.do(enterprises.join, world.enterprise["id"], world.ben["id"], role)
+    store.write_sync(enterprises.join, world.enterprise["id"], world.ben["id"], role)
     header = f"Bearer {token(store, world.ben, **given)}"
     answer = await post(client, lines(line()), Authorization=header)
     if reported is None:
@@ -236,7 +236,7 @@ async def test_a_disabled_policy_refuses_usage(
     client: httpx.AsyncClient, store: Store, world: Using
 ) -> None:
     for policy, status in (("disabled", 422), ("unconfigured", 202), ("enabled", 202)):
-        store.do(enterprises.enable_usage_metrics, world.enterprise, policy)
+        store.write_sync(enterprises.enable_usage_metrics, world.enterprise, policy)
         answer = await post(client, lines(line()))
         assert answer.status_code == status, policy
     assert len(kept(store)) == 1

@@ -135,7 +135,7 @@ async def test_a_check_run_has_defaults(hub: httpx.AsyncClient, mine: Headers) -
 async def test_a_suite_is_made_as_needed(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
 ) -> None:
-    store.do(refs.put, seed.hello["id"], "refs/heads/topic", SHA)
+    store.write_sync(refs.put, seed.hello["id"], "refs/heads/topic", SHA)
     first, second = await made(hub, mine), await made(hub, mine, name="lint")
     assert first["check_suite"] == second["check_suite"]
     elsewhere = await made(hub, mine, head_sha="b" * 40)
@@ -203,7 +203,7 @@ async def test_invalid_check_runs_are_rejected(
         assert f'"{message}" wasn\'t' in assert_error(answer, 422)["message"] or (
             f"For '{message}'" in answer.json()["message"]
         )
-    assert store.look(lambda db: db.value("SELECT count(*) FROM check_suite")) == 0
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM check_suite")) == 0
 
 
 # Permissions
@@ -537,8 +537,8 @@ async def test_check_runs_in_pages(
 async def test_check_runs_of_a_ref(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers, ref: str
 ) -> None:
-    store.do(refs.put, seed.hello["id"], "refs/heads/feature/x", SHA)
-    store.do(refs.put, seed.hello["id"], "refs/tags/v1", SHA)
+    store.write_sync(refs.put, seed.hello["id"], "refs/heads/feature/x", SHA)
+    store.write_sync(refs.put, seed.hello["id"], "refs/tags/v1", SHA)
     run = await made(hub, mine)
     answer = await hub.get(f"{HELLO}/commits/{ref}/check-runs")
     assert [each["id"] for each in answer.json()["check_runs"]] == [run["id"]]
@@ -587,7 +587,9 @@ def pull(store: Store, repo: Any, number: int, head_repo: str, **given: Any) -> 
         "base": {"ref": "main", "sha": "e" * 40, "repo": {"full_name": "octo/hello"}},
         **given,
     }
-    store.do(lambda db: pulls.put(db, repo, reported, projection_table.projected_events(db)))
+    store.write_sync(
+        lambda db: pulls.put(db, repo, reported, projection_table.projected_events(db))
+    )
 
 
 async def test_pull_requests(
@@ -633,7 +635,7 @@ async def test_pushes_in_forks_are_not_detected(
 async def test_check_runs_and_their_suites_emit_events(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
 ) -> None:
-    store.do(hooks.create, seed.hello["id"], url="https://receiver.example/", events=["*"])
+    store.write_sync(hooks.create, seed.hello["id"], url="https://receiver.example/", events=["*"])
     run = await made(hub, mine)
     (created,) = bodies(store, "check_run")
     assert created["action"] == "created"
@@ -659,7 +661,7 @@ async def test_check_runs_and_their_suites_emit_events(
     reported = [event["action"] for event in bodies(store, "check_run")]
     assert reported == ["created", "completed", "completed"]
     assert bodies(store, "check_suite")[-1]["check_suite"]["conclusion"] == "failure"
-    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 6
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM delivery")) == 6
 
 
 async def test_a_completed_new_run_emits_two_events(
@@ -673,7 +675,7 @@ async def test_a_completed_new_run_emits_two_events(
 
 
 def suite_of(store: Store, seed: Any, run: dict[str, Any]) -> tuple[str, str | None]:
-    row = store.look(check_suites.get, seed.hello["id"], run["check_suite"]["id"])
+    row = store.read_sync(check_suites.get, seed.hello["id"], run["check_suite"]["id"])
     assert row is not None
     return row["status"], row["conclusion"]
 
@@ -787,7 +789,7 @@ async def test_wrong_rerequests_of_a_check_run_are_refused(
     await changed(hub, mine, run, conclusion="failure")
     assert_error(await hub.post(path, headers=octo), 403)
     assert_error(await hub.post(f"{RUNS}/987654/rerequest", headers=mine), 404)
-    store.do(app_removal.remove, run["app"]["id"])
+    store.write_sync(app_removal.remove, run["app"]["id"])
     person = token(store, seed, kind="fine_grained")
     assert_error(await hub.post(path, headers=person), 422)
     left = (await hub.get(f"{RUNS}/{run['id']}")).json()

@@ -67,7 +67,7 @@ async def test_a_suite_shows_the_commit_that_a_push_described(
 async def test_suites_of_a_branch(
     hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
-    store.do(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
+    store.write_sync(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
     other = APP | {"id": 901, "name": "Ring", "slug": "ring"}
     platform.report("check_suite", "completed", check_suite=suite(6, app=other))
     run = {"id": 1, "name": "tone", "status": "queued", "head_sha": SHA, "check_suite": suite(5)}

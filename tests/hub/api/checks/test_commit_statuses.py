@@ -28,7 +28,7 @@ async def made(client: httpx.AsyncClient, state: str, **more: Any) -> Any:
 async def test_a_commit_status_is_created(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    store.do(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
+    store.write_sync(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
     given = {"context": "ci/tone", "description": "In tune", "target_url": "https://ci.example/1"}
     answer = await client.post(f"{HELLO}/statuses/topic%2Fbell", json={"state": "success", **given})
     shown = answer.json()
@@ -68,11 +68,11 @@ async def test_the_event_of_a_status_names_ten_branches_at_most(
 ) -> None:
     """A commit can be at thousands of branches, and each status would have them all."""
     names = [f"refs/heads/{number:02}" for number in range(12)]
-    store.do(refs.replace, seed.hello["id"], dict.fromkeys([*names, "refs/tags/0"], SHA))
+    store.write_sync(refs.replace, seed.hello["id"], dict.fromkeys([*names, "refs/tags/0"], SHA))
     await made(client, "success")
     (payload,) = bodies(store, "status")
     assert [one["name"] for one in payload["branches"]] == [f"{number:02}" for number in range(10)]
-    assert store.look(refs.branch_at, seed.hello["id"], SHA) == "00"
+    assert store.read_sync(refs.branch_at, seed.hello["id"], SHA) == "00"
 
 
 @pytest.mark.parametrize("few", [1, 2, 3, 100])

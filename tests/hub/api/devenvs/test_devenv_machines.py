@@ -54,7 +54,7 @@ def built(answer: httpx.Response) -> dict[str, str]:
 def only(store: Store, name: str, location: str) -> None:
     """Add a machine type that only this location offers."""
     reported = Machine(name, name, "linux", 64 * GIB, 4 * GIB, 1, (location,))
-    store.do(devenv_machines.put, reported)
+    store.write_sync(devenv_machines.put, reported)
 
 
 async def test_known_machines_are_listed_by_default(hub: httpx.AsyncClient) -> None:
@@ -84,7 +84,7 @@ async def test_machines_of_a_location(hub: httpx.AsyncClient, store: Store) -> N
 
 
 async def test_machines_of_a_location_are_listed(hub: httpx.AsyncClient, store: Store) -> None:
-    store.do(devenv_locations.put, "Attic", default=True)
+    store.write_sync(devenv_locations.put, "Attic", default=True)
     only(store, "small", "Attic")
     assert names(await hub.get(AT)) == ["small", *KNOWN]
     assert names(await hub.get(AT, params={"location": "EastUs"})) == KNOWN
@@ -103,7 +103,7 @@ async def test_the_client_s_address_selects_the_location(
 ) -> None:
     networks = {"WestUs2": ["198.51.100.0/24"], "WestEurope": ["198.51.100.64/26", "2001:db8::/32"]}
     for place, given in networks.items():
-        store.do(devenv_locations.put, place, networks=given)
+        store.write_sync(devenv_locations.put, place, networks=given)
         only(store, place, place)
 
     async def seen(**how: Any) -> set[str]:
@@ -140,7 +140,7 @@ async def test_machines_meet_the_restrictions_of_a_branch(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     def restrict(ref: str, **asked: Any) -> None:
-        store.do(devenvs.restrict, seed.hello["id"], ref, Restriction(**asked))
+        store.write_sync(devenvs.restrict, seed.hello["id"], ref, Restriction(**asked))
 
     restrict("main", cpus=4)
     restrict("heavy", memory_in_bytes=64 * GIB)
@@ -160,16 +160,16 @@ async def test_machines_meet_the_restrictions_of_a_branch(
 
 
 async def test_a_branch_is_its_commit(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    store.do(refs.put, seed.hello["id"], "refs/heads/main", SHA)
-    store.do(devenvs.restrict, seed.hello["id"], SHA, Restriction(cpus=16))
-    store.do(devenvs.restrict, seed.hello["id"], "main", Restriction(machines=(KNOWN[4],)))
+    store.write_sync(refs.put, seed.hello["id"], "refs/heads/main", SHA)
+    store.write_sync(devenvs.restrict, seed.hello["id"], SHA, Restriction(cpus=16))
+    store.write_sync(devenvs.restrict, seed.hello["id"], "main", Restriction(machines=(KNOWN[4],)))
     for ref in ("main", SHA):
         assert names(await hub.get(AT, params={"ref": ref})) == KNOWN[4:]
 
 
 async def test_prebuilt_machines_are_shown(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     def prebuild(ref: str, machine: str, availability: str) -> None:
-        store.do(devenvs.prebuild, seed.hello["id"], ref, machine, availability)
+        store.write_sync(devenvs.prebuild, seed.hello["id"], ref, machine, availability)
 
     prebuild("main", KNOWN[0], "in_progress")
     prebuild("main", KNOWN[1], "ready")
@@ -180,7 +180,7 @@ async def test_prebuilt_machines_are_shown(hub: httpx.AsyncClient, store: Store,
     assert built(await hub.get(AT, params={"ref": "refs/heads/main"})) == wanted
     by_commit = {**dict.fromkeys(KNOWN, "none"), KNOWN[0]: "ready"}
     assert built(await hub.get(AT, params={"ref": SHA})) == by_commit
-    store.do(refs.put, seed.hello["id"], "refs/heads/main", SHA)
+    store.write_sync(refs.put, seed.hello["id"], "refs/heads/main", SHA)
     # The branch main now points to this commit, so each ref has the prebuilds of both.
     for ref in ("main", SHA):
         assert built(await hub.get(AT, params={"ref": ref})) == wanted | {KNOWN[0]: "ready"}
@@ -200,8 +200,8 @@ async def test_bad_refs_are_refused(hub: httpx.AsyncClient) -> None:
 async def test_a_disabled_machine_is_not_listed(hub: httpx.AsyncClient, store: Store) -> None:
     gone = devenv_machines.KNOWN[0]
     reported = Machine(gone.name, "gone", "linux", 1, 1, 1, None, False)
-    assert store.do(devenv_machines.put, reported)
-    assert not store.do(devenv_machines.put, reported)
+    assert store.write_sync(devenv_machines.put, reported)
+    assert not store.write_sync(devenv_machines.put, reported)
     assert names(await hub.get(AT)) == KNOWN[1:]
 
 
@@ -211,7 +211,7 @@ async def test_a_disabled_machine_is_not_listed(hub: httpx.AsyncClient, store: S
 def den(store: Store, seed: Any, **given: Any) -> None:
     values = {"account_id": seed.octo["id"], "repo_id": seed.hello["id"], "ref": "main"}
     values |= {"machine": "premiumLinux", "location": "EastUs"}
-    store.do(devenvs.put, "den", values | given)
+    store.write_sync(devenvs.put, "den", values | given)
 
 
 async def test_machines_that_fit_an_environment_are_listed(
@@ -221,14 +221,14 @@ async def test_machines_that_fit_an_environment_are_listed(
     assert names(await hub.get(OWN)) == KNOWN[3:]
     den(store, seed, machine="basicLinux32gb")
     assert names(await hub.get(OWN)) == KNOWN[1:]
-    store.do(devenvs.restrict, seed.hello["id"], "main", Restriction(cpus=8))
+    store.write_sync(devenvs.restrict, seed.hello["id"], "main", Restriction(cpus=8))
     assert names(await hub.get(OWN)) == KNOWN[2:]
     only(store, "here", "EastUs")
     only(store, "there", "WestUs2")
-    store.do(devenvs.restrict, seed.hello["id"], "main", Restriction())
+    store.write_sync(devenvs.restrict, seed.hello["id"], "main", Restriction())
     assert names(await hub.get(OWN)) == ["here", *KNOWN[1:]]
     other = Machine("windows", "another system", "windows", 64 * GIB, GIB, 8)
-    store.do(devenv_machines.put, other)
+    store.write_sync(devenv_machines.put, other)
     assert "windows" not in names(await hub.get(OWN))
     assert "windows" in names(await hub.get(AT))
     den(store, seed, machine="a kind that is gone")
@@ -237,7 +237,7 @@ async def test_machines_that_fit_an_environment_are_listed(
 
 async def test_a_devenvs_prebuilds(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     den(store, seed, ref="topic")
-    store.do(devenvs.prebuild, seed.hello["id"], "topic", KNOWN[4], "ready")
+    store.write_sync(devenvs.prebuild, seed.hello["id"], "topic", KNOWN[4], "ready")
     assert built(await hub.get(OWN)) == {KNOWN[3]: "none", KNOWN[4]: "ready"}
 
 
@@ -263,9 +263,9 @@ async def test_a_token_for_other_repositories(
 async def test_a_token_without_single_sign_on_in_the_organization_of_a_devenv(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    acme = store.do(accounts.create, "acme", kind="Organization")
-    den(store, seed, repo_id=store.do(repositories.create, acme["id"], "tools")["id"])
+    acme = store.write_sync(accounts.create, "acme", kind="Organization")
+    den(store, seed, repo_id=store.write_sync(repositories.create, acme["id"], "tools")["id"])
     assert (await hub.get(OWN)).status_code == 200
-    store.do(sso.enforce, acme["id"], True)
+    store.write_sync(sso.enforce, acme["id"], True)
     answer = await hub.get(OWN)
     assert (answer.status_code, "X-Service-SSO" in answer.headers) == (403, True)

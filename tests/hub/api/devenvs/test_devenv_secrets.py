@@ -38,8 +38,8 @@ async def key_of(hub: httpx.AsyncClient, at: str = AT) -> Row:
 
 
 def value_of(store: Store, repo: Row, name: str = "key") -> bytes:
-    row = store.look(devenv_secrets.get, repo["id"], name)
-    return store.look(devenv_secrets.value_of, row)
+    row = store.read_sync(devenv_secrets.get, repo["id"], name)
+    return store.read_sync(devenv_secrets.value_of, row)
 
 
 async def test_a_secret_from_beginning_to_end(
@@ -78,8 +78,8 @@ async def test_values_of_secrets_are_never_shown_or_stored_in_the_clear(
     body = sealed(await key_of(hub), b"correct horse")
     await hub.put(f"{AT}/key", json=body)
     await hub.put(f"{AT}/key", json=body | {"key_id": "1"})
-    kept = store.look(lambda db: db.all("SELECT * FROM devenv_secret"))
-    keys = store.look(lambda db: db.all("SELECT * FROM devenv_key"))
+    kept = store.read_sync(lambda db: db.all("SELECT * FROM devenv_secret"))
+    keys = store.read_sync(lambda db: db.all("SELECT * FROM devenv_key"))
     shown = [(await hub.get(path)).text for path in (AT, f"{AT}/key", f"{AT}/public-key")]
     for secret in ("correct horse", base64.b64encode(b"correct horse").decode()):
         for place in (caplog.text, str(kept), str(keys), *shown):
@@ -105,7 +105,7 @@ async def test_the_key_is_made_once(hub: httpx.AsyncClient, store: Store) -> Non
     assert len(base64.b64decode(key["key"])) == 32
     assert await key_of(hub) == key
     assert (await hub.head(f"{AT}/public-key")).status_code == 200
-    assert store.look(lambda db: db.value("SELECT count(*) FROM devenv_key")) == 1
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM devenv_key")) == 1
 
 
 async def test_a_head_makes_it_as_well(hub: httpx.AsyncClient) -> None:
@@ -124,8 +124,8 @@ async def test_each_repository_has_a_key_of_its_own(hub: httpx.AsyncClient) -> N
 
 
 def test_a_repository_keeps_its_first_key(store: Store, seed: Any) -> None:
-    first = store.do(devenv_keys.make, seed.hello["id"])
-    assert store.do(devenv_keys.make, seed.hello["id"]) == first
+    first = store.write_sync(devenv_keys.make, seed.hello["id"])
+    assert store.write_sync(devenv_keys.make, seed.hello["id"]) == first
 
 
 # Refusals
@@ -199,7 +199,7 @@ async def test_a_name_with_a_null_byte_is_not_found(hub: httpx.AsyncClient) -> N
 async def test_secrets_of_a_repository_are_bounded(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    store.do(
+    store.write_sync(
         lambda db: db.insert_many(
             "devenv_secret",
             "repo_id, name, value, created_at, updated_at",
@@ -232,7 +232,7 @@ async def test_secrets_need_a_role_in_the_repository(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     for role, reads, writes in RIGHTS_OF_ROLES:
-        store.do(repositories.grant, seed.hello["id"], seed.reader["id"], role)
+        store.write_sync(repositories.grant, seed.hello["id"], seed.reader["id"], role)
         body = sealed(await key_of(hub))
         headers = bearer(seed.reader_token)
         for path in (AT, f"{AT}/public-key"):

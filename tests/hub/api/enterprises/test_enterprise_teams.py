@@ -61,7 +61,7 @@ def _globe(db: Connection) -> Globe:
 
 @pytest.fixture
 def globe(store: Store) -> Globe:
-    return store.do(_globe)
+    return store.write_sync(_globe)
 
 
 @pytest.fixture
@@ -311,4 +311,4 @@ async def test_an_organization_belongs_to_one_enterprise_only(store: Store, glob
             return str(error)
         return "adopted"
 
-    assert store.do(adopted) == "the organization is one of the enterprise 'globe'"
+    assert store.write_sync(adopted) == "the organization is one of the enterprise 'globe'"

@@ -85,7 +85,7 @@ async def test_a_failure_in_words_and_a_payload_no_longer_kept(
     client: httpx.AsyncClient, store: Store, path: str
 ) -> None:
     attempted(store, hook_id(path), status=None, error="connect: nobody listens")
-    store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+    store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL"))
     item = (await listed(client, path))[0]
     assert (item["status"], item["status_code"]) == ("connect: nobody listens", 0)
     whole = (await client.get(f"{path}/deliveries/{item['id']}")).json()

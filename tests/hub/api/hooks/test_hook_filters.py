@@ -110,7 +110,7 @@ async def test_a_filter_can_be_an_expression_in_cel(
     assert hook["delivery"] == {"filter": source}
     for payload in ({"commits": [{"message": "docs"}]}, {"commits": [{"message": "fix: x"}]}, {}):
         await client.post("/octo/hello/events/push", json=payload)
-    rows = store.look(delivery_queries.page, limit=10, hook_id=hook["id"], event="push")
+    rows = store.read_sync(delivery_queries.page, limit=10, hook_id=hook["id"], event="push")
     assert [(row["state"], row["reason"]) for row in rows] == [
         ("filtered", 'filter: the CEL expression has no result: Key not found in map: "commits"'),
         ("waiting", None),
@@ -160,7 +160,7 @@ async def test_a_filtered_event_makes_no_delivery(client: httpx.AsyncClient, sto
     for ref, expected in (("refs/heads/main", 0), ("refs/tags/v1", 1)):
         answer = await client.post("/octo/hello/events/push", json={"ref": ref})
         assert answer.json()["deliveries"] == expected
-    rows = store.look(delivery_queries.page, limit=10, hook_id=hook["id"], event="push")
+    rows = store.read_sync(delivery_queries.page, limit=10, hook_id=hook["id"], event="push")
     assert [row["state"] for row in rows] == ["waiting", "filtered"]
     assert "refs/tags/" in rows[1]["reason"]
 
@@ -231,7 +231,7 @@ class TestDryRun:
         self, client: httpx.AsyncClient, store: Store
     ) -> None:
         hook = await made(client, filter=TAGS)
-        other_event = store.do(outbox.emit, "push", None, 0, {"ref": "refs/tags/v1"})
+        other_event = store.write_sync(outbox.emit, "push", None, 0, {"ref": "refs/tags/v1"})
         body = {"event_id": other_event.event_id}
         answer = await client.post(f"{hook['url']}/filter/tests", json=body)
         assert_error(answer, 422)

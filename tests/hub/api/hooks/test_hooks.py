@@ -24,7 +24,7 @@ async def made(client: httpx.AsyncClient, **members: Any) -> dict[str, Any]:
 
 
 def secret(store: Store, hook: dict[str, Any]) -> str | None:
-    return store.look(lambda db: hooks.secret_of(db, hooks.by_id(db, hook["id"]) or {}))
+    return store.read_sync(lambda db: hooks.secret_of(db, hooks.by_id(db, hook["id"]) or {}))
 
 
 async def test_a_new_hook_is_shown_and_pinged(client: httpx.AsyncClient, store: Store) -> None:
@@ -225,7 +225,9 @@ async def test_page_sizes_that_are_none(
     client: httpx.AsyncClient, store: Store, seed: Any, given: str, size: int
 ) -> None:
     for number in range(31):
-        store.do(hooks.create, seed.hello["id"], url=f"https://e.example/{number}", events=["*"])
+        store.write_sync(
+            hooks.create, seed.hello["id"], url=f"https://e.example/{number}", events=["*"]
+        )
     assert len((await client.get(HOOKS, params={"per_page": given})).json()) == size
     assert len((await client.get(HOOKS, params={"page": given})).json()) in (0, 30)
 
@@ -235,7 +237,9 @@ async def test_numbers_without_measure(
     client: httpx.AsyncClient, store: Store, seed: Any, digits: int
 ) -> None:
     for number in range(101):
-        store.do(hooks.create, seed.hello["id"], url=f"https://e.example/{number}", events=["*"])
+        store.write_sync(
+            hooks.create, seed.hello["id"], url=f"https://e.example/{number}", events=["*"]
+        )
     huge = "9" * digits
     whole = await client.get(HOOKS, params={"per_page": huge})
     assert len(whole.json()) == 100
@@ -328,7 +332,7 @@ async def test_a_disabled_hook_shows_the_reason_until_it_is_active_again(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     hook = await made(client)
-    store.do(hooks.disable, hook["id"], "the receiver said 410")
+    store.write_sync(hooks.disable, hook["id"], "the receiver said 410")
     path = f"{HOOKS}/{hook['id']}"
     shown = (await client.get(path)).json()
     assert (shown["active"], shown["disabled_reason"]) == (False, "the receiver said 410")
@@ -339,9 +343,9 @@ async def test_a_disabled_hook_shows_the_reason_until_it_is_active_again(
 async def test_a_pause_is_shown(client: httpx.AsyncClient, store: Store) -> None:
     hook = await made(client)
     path = f"{HOOKS}/{hook['id']}"
-    row = store.do(lambda db: hook_pauses.pause(db, hooks.by_id(db, hook["id"])))
+    row = store.write_sync(lambda db: hook_pauses.pause(db, hooks.by_id(db, hook["id"])))
     assert (await client.get(path)).json()["paused_at"] == iso(row["paused_at"])
-    store.do(hook_pauses.resume, row)
+    store.write_sync(hook_pauses.resume, row)
     assert (await client.get(path)).json()["paused_at"] is None
 
 
@@ -405,9 +409,9 @@ async def test_a_new_secret_can_overlap_the_former_one(
     config = f"{HOOKS}/{hook['id']}/config"
 
     def former() -> Any:
-        row = store.look(hooks.by_id, hook["id"])
+        row = store.read_sync(hooks.by_id, hook["id"])
         assert row is not None
-        return store.look(hook_secrets.previous_secret, row)
+        return store.read_sync(hook_secrets.previous_secret, row)
 
     answer = await client.patch(config, json={"secret": "new", "secret_overlap": 86_400})
     assert answer.status_code == 200
@@ -500,7 +504,7 @@ async def test_another_repository_has_its_own_20(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await twenty(client)
-    store.do(repositories.create, seed.octo["id"], "other")
+    store.write_sync(repositories.create, seed.octo["id"], "other")
     answer = await client.post("/repos/octo/other/hooks", json={"config": CONFIG})
     assert answer.status_code == 201
 
@@ -510,7 +514,9 @@ async def test_more_than_there_may_be_can_still_be_changed(
 ) -> None:
     """A repository exceeds the limit if the limit was introduced or lowered after its hooks."""
     made_before = [
-        store.do(hooks.create, seed.hello["id"], url=f"https://a.example/{n}", events=["push"])
+        store.write_sync(
+            hooks.create, seed.hello["id"], url=f"https://a.example/{n}", events=["push"]
+        )
         for n in range(25)
     ]
     path = f"{HOOKS}/{made_before[3]['id']}"

@@ -20,12 +20,12 @@ CONFIG = {"url": "https://receiver.example/in", "content_type": "json", "secret"
 @pytest.fixture
 def repo(store: Store, seed: Any) -> Row:
     """A private repository of the organization acme. octo owns acme, and reader is a member."""
-    acme = store.do(accounts.create, "acme", kind="Organization")
-    store.do(accounts.join, acme["id"], seed.octo["id"], "admin")
-    store.do(accounts.join, acme["id"], seed.reader["id"], "member")
-    umbra = store.do(accounts.create, "umbra", kind="Organization")
-    store.do(accounts.join, umbra["id"], seed.octo["id"], "admin")
-    return store.do(repositories.create, acme["id"], "engine", private=True)
+    acme = store.write_sync(accounts.create, "acme", kind="Organization")
+    store.write_sync(accounts.join, acme["id"], seed.octo["id"], "admin")
+    store.write_sync(accounts.join, acme["id"], seed.reader["id"], "member")
+    umbra = store.write_sync(accounts.create, "umbra", kind="Organization")
+    store.write_sync(accounts.join, umbra["id"], seed.octo["id"], "admin")
+    return store.write_sync(repositories.create, acme["id"], "engine", private=True)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ async def test_events_of_its_repositories_are_its_deliveries(
 ) -> None:
     hook = await made(owner, events=["*"])
     for repo_id in (repo["id"], seed.hello["id"]):
-        store.do(outbox.emit, "push", None, repo_id, {"ref": "refs/heads/main"})
+        store.write_sync(outbox.emit, "push", None, repo_id, {"ref": "refs/heads/main"})
     attempted(store, hook["id"])
     place = f"{HOOKS}/{hook['id']}/deliveries"
     push, ping = (await owner.get(place)).json()
@@ -159,7 +159,7 @@ async def test_the_deletion_of_a_hook_emits_a_meta_event(
     (last,) = bodies(store, "meta")
     assert (last["action"], last["hook_id"]) == ("deleted", hook["id"])
     assert last["organization"]["login"] == "acme"
-    assert store.look(hooks.every) == []
+    assert store.read_sync(hooks.every) == []
 
 
 async def test_a_hook_is_hidden_from_all_but_owners(
@@ -181,7 +181,7 @@ async def test_a_hook_is_hidden_from_all_but_owners(
 
 
 def of_application(store: Store, account: Row, name: str) -> dict[str, str]:
-    _, app = store.do(apps.create, account["id"], name, url=f"https://{name}.example/")
+    _, app = store.write_sync(apps.create, account["id"], name, url=f"https://{name}.example/")
     return by(store, account, kind="oauth", scopes=["admin:org_hook"], app_id=app["id"])
 
 
@@ -248,7 +248,7 @@ async def test_hooks_of_a_removed_oauth_application_belong_to_the_users(
     mill = of_application(store, seed.octo, "mill")
     hook = (await owner.post(HOOKS, json={"name": "web", "config": CONFIG}, headers=mill)).json()
     assert await hook_ids(owner, {}) == []
-    store.do(lambda db: db.execute("DELETE FROM app WHERE name = 'mill'"))
+    store.write_sync(lambda db: db.execute("DELETE FROM app WHERE name = 'mill'"))
     assert await hook_ids(owner, {}) == [hook["id"]]
 
 
@@ -259,7 +259,7 @@ async def test_a_filter_is_tested_with_events_of_the_organization(
     hook = await made(owner, events=["push", "team"], delivery={"filter": {"payload": filter_}})
     at = f"{HOOKS}/{hook['id']}/filter/tests"
     mine, alone, other = [
-        store.do(outbox.emit, name, None, repo_id, payload).event_id
+        store.write_sync(outbox.emit, name, None, repo_id, payload).event_id
         for name, repo_id, payload in (
             ("push", repo["id"], filter_),
             ("team", 0, {"organization": {"id": repo["owner_id"]}}),

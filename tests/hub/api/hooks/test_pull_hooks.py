@@ -79,12 +79,12 @@ async def nacked(
 
 def recorded(store: Store, path: str) -> list[Row]:
     """The attempts to deliver events named `push`, oldest first."""
-    rows = store.look(attempts.page, hook_id(path), limit=50, event="push")
-    return [store.look(attempts.get, hook_id(path), row["id"]) or {} for row in reversed(rows)]
+    rows = store.read_sync(attempts.page, hook_id(path), limit=50, event="push")
+    return [store.read_sync(attempts.get, hook_id(path), row["id"]) or {} for row in reversed(rows)]
 
 
 def states(store: Store, path: str) -> list[str]:
-    rows = store.look(delivery_queries.page, limit=50, hook_id=hook_id(path), event="push")
+    rows = store.read_sync(delivery_queries.page, limit=50, hook_id=hook_id(path), event="push")
     return [row["state"] for row in reversed(rows)]
 
 
@@ -297,7 +297,7 @@ async def test_a_request_that_waits_is_woken(
 
 
 def names(store: Store, path: str) -> set[str]:
-    return {row["name"] for row in store.look(consumers.of_hook, hook_id(path))}
+    return {row["name"] for row in store.read_sync(consumers.of_hook, hook_id(path))}
 
 
 async def attached(client: httpx.AsyncClient, path: str) -> bool:
@@ -351,21 +351,21 @@ async def test_the_latest_hundred_consumers_are_kept(
     for number in range(3 * consumers.MOST):
         if number % consumers.MOST == 0:
             clock.advance(consumers.AWAY / SECOND + 1)
-        store.do(consumers.touch, hook_id(path), f"c-{number}")
+        store.write_sync(consumers.touch, hook_id(path), f"c-{number}")
     assert names(store, path) == {f"c-{number}" for number in range(200, 300)}
     kept = "SELECT count(*) FROM pull_consumer"
-    assert store.look(lambda db: db.value(kept)) == consumers.MOST
+    assert store.read_sync(lambda db: db.value(kept)) == consumers.MOST
     with pytest.raises(Conflict):
-        store.do(consumers.touch, hook_id(path), "one-more")
+        store.write_sync(consumers.touch, hook_id(path), "one-more")
 
 
 async def test_a_pause_holds_deliveries(client: httpx.AsyncClient, store: Store, path: str) -> None:
-    hook = store.look(hooks.by_id, hook_id(path))
+    hook = store.read_sync(hooks.by_id, hook_id(path))
     assert hook is not None
-    paused = store.do(hook_pauses.pause, hook)
+    paused = store.write_sync(hook_pauses.pause, hook)
     await post(client)
     assert await fetched(client, path) == []
-    store.do(hook_pauses.resume, paused)
+    store.write_sync(hook_pauses.resume, paused)
     assert len(await fetched(client, path)) == 1
 
 
@@ -465,7 +465,7 @@ async def test_only_a_pull_hook_expires(client: httpx.AsyncClient) -> None:
 async def test_the_rights_are_those_for_hooks(
     client: httpx.AsyncClient, store: Store, seed: Any, path: str
 ) -> None:
-    reading, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
+    reading, _ = store.write_sync(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
     headers = bearer(reading)
     assert (await client.get(f"{path}/consumers", headers=headers)).status_code == 200
     assert (await client.get(f"{path}/events", headers=headers)).status_code == 200
@@ -475,9 +475,9 @@ async def test_the_rights_are_those_for_hooks(
 async def test_a_hook_of_an_organization_is_fetched_from(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    acme = store.do(accounts.create, "acme", kind="Organization")
-    store.do(accounts.join, acme["id"], seed.octo["id"], "admin")
-    value, _ = store.do(tokens.create, seed.octo["id"], scopes=["admin:org_hook"])
+    acme = store.write_sync(accounts.create, "acme", kind="Organization")
+    store.write_sync(accounts.join, acme["id"], seed.octo["id"], "admin")
+    value, _ = store.write_sync(tokens.create, seed.octo["id"], scopes=["admin:org_hook"])
     client.headers["Authorization"] = f"Bearer {value}"
     body = {"name": "web", "config": {"url": "pull:ci", "content_type": "json"}}
     hook = (await client.post("/orgs/acme/hooks", json=body)).json()

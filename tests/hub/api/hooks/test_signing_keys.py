@@ -70,7 +70,7 @@ async def test_no_answer_has_the_private_part(client: httpx.AsyncClient, store: 
     answer = await client.post(f"{hook['url']}/keys", json={"private_key": KEY})
     answers = [answer, await client.get(hook["url"]), await client.get(answer.json()["keys_url"])]
     assert all(KEY not in one.text and "whsk_" not in one.text for one in answers)
-    found = store.look(signing_keys.private_keys, hook["id"])
+    found = store.read_sync(signing_keys.private_keys, hook["id"])
     assert found[0].seed == bytes(range(32))
 
 
@@ -84,7 +84,7 @@ async def test_key_sets_of_unknown_and_removed_hooks_are_not_found(
     client: httpx.AsyncClient, store: Store
 ) -> None:
     hook = await made(client, "v1a")
-    at = store.look(lambda db: (hooks.by_id(db, hook["id"]) or {})["key_set"])
+    at = store.read_sync(lambda db: (hooks.by_id(db, hook["id"]) or {})["key_set"])
     assert (await client.get(f"/.well-known/webhook-keys/{at}")).status_code == 200
     for name in ("nothing", "%00", f"{at}%00"):
         assert (await client.get(f"/.well-known/webhook-keys/{name}")).status_code == 404

@@ -28,7 +28,7 @@ class Hub:
     def __init__(self, store: Store, seed: Any, observability: Observability, url: str) -> None:
         self.store, self.observability, self.url = store, observability, url
         self.headers = {"Authorization": f"Bearer {seed.token}", "User-Agent": "tests"}
-        made = store.do(hooks.create, seed.hello["id"], url="pull:ci", events=["push"])
+        made = store.write_sync(hooks.create, seed.hello["id"], url="pull:ci", events=["push"])
         self.hook_id: int = made["id"]
         self.path = f"/repos/octo/hello/hooks/{self.hook_id}"
 
@@ -188,9 +188,9 @@ async def test_a_receiver_that_can_get_nothing_waits_without_looking(
             answer = {"lease_id": lease_id, "status": 503, "headers": {"Retry-After": "60"}}
             await client.post(f"{served.path}/ack", json={"leases": [answer]})
         if cause == "pause":
-            hook = served.store.look(hooks.by_id, served.hook_id)
+            hook = served.store.read_sync(hooks.by_id, served.hook_id)
             assert hook is not None
-            served.store.do(hook_pauses.pause, hook)
+            served.store.write_sync(hook_pauses.pause, hook)
         fetches.clear()
         found = await client.post(f"{served.path}/dequeue", json={"max_wait": 0.3})
         assert found.json() == {"deliveries": []}

@@ -43,7 +43,7 @@ async def shown(client: httpx.AsyncClient) -> Row:
 
 
 def taken(store: Store) -> Row:
-    row = store.do(import_rounds.claim, ())
+    row = store.write_sync(import_rounds.claim, ())
     assert row is not None
     return row
 
@@ -75,22 +75,22 @@ async def test_an_import_is_started_and_shown(client: httpx.AsyncClient, store: 
     }
     assert await shown(client) == fresh
     row = taken(store)
-    store.do(import_rounds.report_progress, row, {"status": "importing"})
+    store.write_sync(import_rounds.report_progress, row, {"status": "importing"})
     now = await shown(client)
     assert (now["percent"], now["import_percent"], now["commit_count"]) == (0, 0, 0)
     news = {"status": "importing", "vcs": "git", "import_percent": 40, "commit_count": 7}
-    store.do(import_rounds.report_progress, row, news)
+    store.write_sync(import_rounds.report_progress, row, news)
     now = await shown(client)
     assert (now["status"], now["percent"], now["import_percent"]) == ("importing", 40, 40)
     assert (now["vcs"], now["commit_count"]) == ("git", 7)
-    store.do(
+    store.write_sync(
         import_rounds.report_progress,
         row,
         {"status": "pushing", "push_percent": 10, "authors_count": 2},
     )
     now = await shown(client)
     assert (now["percent"], now["push_percent"], now["authors_count"]) == (None, 10, 2)
-    store.do(import_rounds.complete, row, {})
+    store.write_sync(import_rounds.complete, row, {})
     now = await shown(client)
     assert (now["status"], now["status_text"], now["push_percent"]) == ("complete", "Done", 100)
 
@@ -168,7 +168,7 @@ async def test_a_repository_has_one_import_at_a_time(
     answer = await client.put(AT, json={"vcs_url": URL})
     (detail,) = assert_error(answer, 422)["errors"]
     assert "under way" in detail["message"]
-    store.do(import_rounds.stop, taken(store), "error", "It broke", "importing")
+    store.write_sync(import_rounds.stop, taken(store), "error", "It broke", "importing")
     now = await shown(client)
     assert (now["failed_step"], now["error_message"]) == ("importing", "It broke")
     assert (await started(client))["error_message"] is None
@@ -182,12 +182,12 @@ async def test_passwords_are_never_shown_or_logged(
     answer = await client.patch(AT, json={"vcs_password": f"{PASSWORD} 2"})
     assert PASSWORD not in json.dumps([made, answer.json()])
     assert PASSWORD not in caplog.text
-    logged = json.dumps(store.look(audit_search.page, limit=10), default=str)
+    logged = json.dumps(store.read_sync(audit_search.page, limit=10), default=str)
     assert "vcs_password" in logged
     assert PASSWORD not in logged
     row = taken(store)
     assert PASSWORD.encode() not in bytes(row["password"])
-    assert store.look(imports.password_of, row) == f"{PASSWORD} 2"
+    assert store.read_sync(imports.password_of, row) == f"{PASSWORD} 2"
     refused = await client.patch(AT, json={"vcs_password": [PASSWORD]})
     assert PASSWORD not in refused.text
 
@@ -205,14 +205,14 @@ async def test_an_import_with_a_problem_is_restarted_by_an_update(
     client: httpx.AsyncClient, store: Store, status: str, body: Row | None
 ) -> None:
     await started(client)
-    store.do(import_rounds.stop, taken(store), status)
+    store.write_sync(import_rounds.stop, taken(store), status)
     now = await shown(client)
     assert now["status"] == status
     assert now["status_text"]
     answer = await client.patch(AT, json=body)
     assert answer.status_code == 200, answer.text
     assert answer.json()["status"] == ("importing" if body == {"vcs": "git"} else "detecting")
-    assert store.look(import_rounds.next_due) is not None
+    assert store.read_sync(import_rounds.next_due) is not None
 
 
 async def test_a_project_is_chosen(client: httpx.AsyncClient, store: Store) -> None:
@@ -220,7 +220,7 @@ async def test_a_project_is_chosen(client: httpx.AsyncClient, store: Store) -> N
     choices = [
         {"vcs": "git", "tfvc_project": name, "human_name": f"{name} (git)"} for name in ("a", "b")
     ]
-    store.do(import_rounds.choose, taken(store), choices)
+    store.write_sync(import_rounds.choose, taken(store), choices)
     now = await shown(client)
     assert (now["status"], now["project_choices"]) == ("detection_found_multiple", choices)
     answer = await client.patch(AT, json={"tfvc_project": "c"})
@@ -249,7 +249,7 @@ async def test_an_import_can_be_canceled(client: httpx.AsyncClient, store: Store
     await started(client)
     row = taken(store)
     assert (await client.delete(AT)).status_code == 204
-    assert not store.look(import_rounds.is_current, row)
+    assert not store.read_sync(import_rounds.is_current, row)
     assert_error(await client.get(AT), 404)
     (reported,) = bodies(store, "repository_import")
     assert reported.keys() == {"status", "repository", "sender"}
@@ -274,7 +274,7 @@ async def test_an_import_that_ends_while_it_is_cancelled_has_one_outcome(
 
 async def test_one_that_is_complete_is_forgotten(client: httpx.AsyncClient, store: Store) -> None:
     await started(client)
-    store.do(import_rounds.complete, taken(store), {})
+    store.write_sync(import_rounds.complete, taken(store), {})
     assert (await client.delete(AT)).status_code == 204
     assert bodies(store, "repository_import") == []
 
@@ -305,7 +305,7 @@ async def test_the_result_of_an_import_is_reported_as_an_event(
 async def authors(client: httpx.AsyncClient, store: Store, seed: Any) -> list[Row]:
     await started(client)
     found = [Author(f"{at}", f"Ada {at}", f"{at}@tower.example") for at in range(3)]
-    store.do(import_contents.put_authors, seed.hello["id"], found)
+    store.write_sync(import_contents.put_authors, seed.hello["id"], found)
     return (await client.get(f"{AT}/authors")).json()  # type: ignore[no-any-return]
 
 
@@ -339,8 +339,10 @@ async def test_an_author_is_mapped(
     answer = await client.patch(authors[1]["url"], json=named)
     assert answer.status_code == 200
     assert answer.json() == authors[1] | named
-    assert store.look(import_rounds.is_current, row)
-    store.do(import_rounds.complete, row, store.look(import_contents.renamed, row["repo_id"]))
+    assert store.read_sync(import_rounds.is_current, row)
+    store.write_sync(
+        import_rounds.complete, row, store.read_sync(import_contents.renamed, row["repo_id"])
+    )
     # An edit without a change does not repeat the mapping of authors.
     for nothing in ({}, named, {"name": "Eve"}):
         assert (await client.patch(authors[1]["url"], json=nothing)).status_code == 200
@@ -353,7 +355,7 @@ async def test_an_author_keeps_an_address_of_the_source(
     client: httpx.AsyncClient, store: Store, seed: Any, authors: list[Row]
 ) -> None:
     found = [Author("s", "svn", "svn")]
-    store.do(import_contents.put_authors, seed.hello["id"], found)
+    store.write_sync(import_contents.put_authors, seed.hello["id"], found)
     *_, one = (await client.get(f"{AT}/authors")).json()
     answer = await client.patch(one["url"], json={"name": "Ada", "email": "svn"})
     assert (answer.status_code, answer.json()["email"]) == (200, "svn")
@@ -380,7 +382,9 @@ async def test_large_files_are_listed(client: httpx.AsyncClient, store: Store, s
     assert (await client.get(f"{AT}/large_files")).json() == []
     oid = "d3d9446802a44259755d38e6d163e820aabbccdd"
     found = [LargeFile("refs/heads/main", "bell.wav", oid, 132_331_036)]
-    store.do(import_contents.put_large_files, seed.hello["id"], found, count=1, size=132_331_036)
+    store.write_sync(
+        import_contents.put_large_files, seed.hello["id"], found, count=1, size=132_331_036
+    )
     assert (await client.get(f"{AT}/large_files")).json() == [
         {"ref_name": "refs/heads/main", "path": "bell.wav", "oid": oid, "size": 132_331_036}
     ]

@@ -25,7 +25,7 @@ BUG = {"name": "bug", "color": "d73a4a"}
 
 
 def of(store: Store, clock: MovableClock, repo: Any) -> Platform:
-    row = store.look(repositories.get, repo["id"])
+    row = store.read_sync(repositories.get, repo["id"])
     assert row is not None
     return Platform(World(store, clock, {}, row))
 
@@ -242,9 +242,9 @@ async def test_a_secret_team_is_shown_to_its_members_and_to_owners(
 
     assert await shown(headers=octo) == [True, True, True]
     assert await shown() == await shown(headers=reader) == [False, False, False]
-    team = store.do(teams.create, seed.octo["id"], "Core", privacy="secret")
+    team = store.write_sync(teams.create, seed.octo["id"], "Core", privacy="secret")
     assert await shown(headers=reader) == [False, False, False]
-    store.do(teams.join, team["id"], [seed.reader["id"]])
+    store.write_sync(teams.join, team["id"], [seed.reader["id"]])
     assert await shown(headers=reader) == [True, True, True]
     assert await shown() == [False, False, False]
 
@@ -268,7 +268,7 @@ async def test_an_event_without_its_actor_shows_the_ghost(
     hub: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
     platform.report("issues", "pinned", issue=issue())
-    store.do(lambda db: db.execute("UPDATE issue_event SET actor_id = NULL"))
+    store.write_sync(lambda db: db.execute("UPDATE issue_event SET actor_id = NULL"))
     (event,) = await listed(hub, f"{ONE}/events")
     assert event["actor"]["login"] == "ghost"
 
@@ -417,7 +417,7 @@ async def test_events_of_a_deleted_issue_are_gone(
 async def test_events_of_a_transferred_issue_redirect(
     hub: httpx.AsyncClient, store: Store, seed: Any, platform: Platform
 ) -> None:
-    tools = store.do(repositories.create, seed.octo["id"], "tools")
+    tools = store.write_sync(repositories.create, seed.octo["id"], "tools")
     platform.report("issues", "pinned", issue=issue())
     (event,) = await listed(hub, ALL)
     changes = {"new_issue": {"number": 7}, "new_repository": {"full_name": "octo/tools"}}
@@ -465,21 +465,21 @@ async def test_a_timeline_shows_no_issue_that_was_moved(
 async def test_a_transferred_issue_redirects_to_no_namesake_of_its_new_repository(
     hub: httpx.AsyncClient, store: Store, seed: Any, platform: Platform
 ) -> None:
-    tools = store.do(repositories.create, seed.octo["id"], "tools")
+    tools = store.write_sync(repositories.create, seed.octo["id"], "tools")
     platform.report("issues", "opened", issue=issue())
-    store.do(issues.move, platform.issue(), "octo/Tools", 7)
-    store.do(repositories.rename, tools, "old-tools")
-    namesake = store.do(repositories.create, seed.octo["id"], "tools")
+    store.write_sync(issues.move, platform.issue(), "octo/Tools", 7)
+    store.write_sync(repositories.rename, tools, "old-tools")
+    namesake = store.write_sync(repositories.create, seed.octo["id"], "tools")
     # A second webhook of the platform reports it now.
-    store.do(issues.move, platform.issue(), "octo/Tools", 7)
+    store.write_sync(issues.move, platform.issue(), "octo/Tools", 7)
     answer = await hub.get(f"{ONE}/events")
     assert answer.headers["Location"] == f"{BASE}/repositories/{tools['id']}/issues/7/events"
-    store.do(repository_removal.remove, tools)
+    store.write_sync(repository_removal.remove, tools)
     assert_error(await hub.get(f"{ONE}/events"), 404)
     # If the repository was not known at that time, its name must do.
     platform.report("issues", "opened", issue=issue(2))
-    store.do(issues.move, platform.issue(2), "octo/later", 8)
-    store.do(repositories.rename, namesake, "later")
+    store.write_sync(issues.move, platform.issue(2), "octo/later", 8)
+    store.write_sync(repositories.rename, namesake, "later")
     answer = await hub.get(f"{HELLO}/issues/2/events")
     assert answer.headers["Location"] == f"{BASE}/repositories/{namesake['id']}/issues/8/events"
 
@@ -489,7 +489,7 @@ async def test_an_issue_transferred_to_a_private_repository_is_hidden(
     hub: httpx.AsyncClient, store: Store, platform: Platform, octo: dict[str, str], name: str
 ) -> None:
     platform.report("issues", "pinned", issue=issue())
-    store.do(issues.move, platform.issue(), name, 7)
+    store.write_sync(issues.move, platform.issue(), name, 7)
     assert_error(await hub.get(f"{ONE}/events"), 404, "Not Found")
     answer = await hub.get(f"{ONE}/events", headers=octo)
     assert answer.status_code == (301 if name == "octo/vault" else 404)
@@ -502,7 +502,9 @@ async def test_unknown_issue_events_are_not_found(
     secret = of(store, clock, seed.vault)
     secret.report("issues", "pinned", issue=issue(4))
     (hidden,) = secret.events(4)
-    (only_shown,) = store.look(issue_events.timeline, platform.issue()["id"], limit=9, offset=0)
+    (only_shown,) = store.read_sync(
+        issue_events.timeline, platform.issue()["id"], limit=9, offset=0
+    )
     for path in (
         f"{HELLO}/issues/4/events",
         f"{HELLO}/issues/99/timeline",
@@ -527,7 +529,7 @@ async def test_events_need_the_permission_for_issues_or_pull_requests(
         ({"pull_requests": "read"}, 403, 200),
         ({"contents": "write"}, 403, 403),
     ):
-        value, _ = store.do(
+        value, _ = store.write_sync(
             lambda db, held=permissions: tokens.create(
                 db, seed.octo["id"], kind="fine_grained", permissions=held
             )

@@ -49,11 +49,11 @@ def acme(store: Store, seed: Any) -> Row:
 
     writer and triager have the roles `write` and `triage` in acme/tools. member belongs to acme.
     """
-    return store.do(_acme)
+    return store.write_sync(_acme)
 
 
 def token(store: Store, login: str, **given: Any) -> Headers:
-    account = required(store.look(accounts.by_login, login))
+    account = required(store.read_sync(accounts.by_login, login))
     return by(store, account, **({"scopes": ["repo"]} | given))
 
 
@@ -65,7 +65,7 @@ def writer(store: Store, acme: Row) -> dict[str, str]:
 @pytest.fixture
 def platform(store: Store, clock: MovableClock, acme: Row) -> Platform:
     """A platform that reports events of acme/tools, and has reported issue 1."""
-    repo = store.look(repositories.find, "acme", "tools")
+    repo = store.read_sync(repositories.find, "acme", "tools")
     assert repo is not None
     found = Platform(World(store, clock, {}, repo))
     found.report("issues", "opened", issue=issue())
@@ -290,7 +290,7 @@ async def test_only_fields_of_the_repositorys_organization(
         other = accounts.create(db, "umbra", kind="Organization")
         return int(issue_fields.create(db, other["id"], "Theirs", "text")["id"])
 
-    for field_id in (store.do(elsewhere), 987654321):
+    for field_id in (store.write_sync(elsewhere), 987654321):
         given = {"issue_field_values": [{"field_id": field_id, "value": "x"}]}
         for ask in (hub.post, hub.put):
             answer = await ask(VALUES, json=given, headers=writer)
@@ -300,7 +300,7 @@ async def test_only_fields_of_the_repositorys_organization(
 async def test_a_users_repository_has_no_fields(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock, seed: Any, fields: dict[str, int]
 ) -> None:
-    hello = store.look(repositories.get, seed.hello["id"])
+    hello = store.read_sync(repositories.get, seed.hello["id"])
     assert hello is not None
     Platform(World(store, clock, {}, hello)).report("issues", "opened", issue=issue())
     path = "/repos/octo/hello/issues/1/issue-field-values"
@@ -378,7 +378,7 @@ async def test_values_of_private_fields_are_shown_to_members_only(
     fields: dict[str, int],
     writer: dict[str, str],
 ) -> None:
-    secret = store.do(issue_fields.create, acme["id"], "Cost", "number")
+    secret = store.write_sync(issue_fields.create, acme["id"], "Cost", "number")
     # A user with write access may set the private field, but cannot read it later.
     for ask in (hub.post, hub.put):
         given = body({**fields, "cost": secret["id"]}, text="a", cost=7)
@@ -408,12 +408,12 @@ async def test_values_of_private_fields_are_shown_to_members_only(
 async def test_values_of_private_fields_need_the_single_sign_on(
     hub: httpx.AsyncClient, store: Store, acme: Row, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
-    secret = store.do(issue_fields.create, acme["id"], "Cost", "number")
+    secret = store.write_sync(issue_fields.create, acme["id"], "Cost", "number")
     given = body({"cost": secret["id"]}, cost=7)
     await hub.post(VALUES, json=given, headers=writer)
     member = token(store, "member")
     assert of(await hub.get(VALUES, headers=member)) == {"number": 7}
-    store.do(sso.enforce, acme["id"], True)
+    store.write_sync(sso.enforce, acme["id"], True)
     assert of(await hub.get(VALUES, headers=member)) == {}
 
 
@@ -421,7 +421,7 @@ async def test_values_in_an_archived_repository_stay(
     hub: httpx.AsyncClient, store: Store, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     await hub.post(VALUES, json=body(fields, text="a"), headers=writer)
-    store.do(lambda db: db.execute("UPDATE repository SET archived = 1"))
+    store.write_sync(lambda db: db.execute("UPDATE repository SET archived = 1"))
     for method, at in (("POST", VALUES), ("PUT", VALUES), ("DELETE", f"{VALUES}/{fields['text']}")):
         answer = await hub.request(method, at, json=body(fields, text="b"), headers=writer)
         assert_error(answer, 403, "Repository was archived so is read-only.")
@@ -518,7 +518,7 @@ async def test_values_in_a_renamed_repository_redirect(
     hub: httpx.AsyncClient, store: Store, platform: Platform, fields: dict[str, int]
 ) -> None:
     repo = platform.world.repo
-    store.do(repositories.rename, repo, "gear")
+    store.write_sync(repositories.rename, repo, "gear")
     answer = await hub.get(f"{VALUES}?per_page=5")
     assert answer.status_code == 301
     wanted = f"{BASE}/repositories/{repo['id']}/issues/1/issue-field-values?per_page=5"
@@ -534,8 +534,8 @@ async def test_values_of_a_transferred_issue_redirect(
     fields: dict[str, int],
     writer: dict[str, str],
 ) -> None:
-    gear = store.do(repositories.create, acme["id"], "gear")
-    store.do(issues.move, platform.issue(), "acme/gear", 7)
+    gear = store.write_sync(repositories.create, acme["id"], "gear")
+    store.write_sync(issues.move, platform.issue(), "acme/gear", 7)
     url = f"{BASE}/repositories/{gear['id']}/issues/7/issue-field-values"
     answer = await hub.get(VALUES)
     assert (answer.status_code, answer.headers["Location"]) == (301, url)

@@ -34,7 +34,7 @@ def _acme(db: Connection, owner_id: int) -> Row:
 @pytest.fixture
 def acme(store: Store, seed: Any) -> Row:
     """The organization acme with the repository acme/tools. octo owns acme."""
-    return store.do(_acme, seed.octo["id"])
+    return store.write_sync(_acme, seed.octo["id"])
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ async def hub(
 
 
 def token(store: Store, login: str, **given: Any) -> Headers:
-    account = required(store.look(accounts.by_login, login))
+    account = required(store.read_sync(accounts.by_login, login))
     return by(store, account, **({"scopes": ["admin:org"]} | given))
 
 
@@ -243,7 +243,7 @@ def _filled(db: Connection, field_ids: list[int], chosen: list[str]) -> Row:
 
 
 def shown(store: Store, issue: Row) -> dict[str, list[str]]:
-    rows = store.look(issue_field_values.of_issue, issue["id"])
+    rows = store.read_sync(issue_field_values.of_issue, issue["id"])
     return {row["name"]: [option["name"] for option in row["options"]] for row in rows}
 
 
@@ -252,7 +252,7 @@ async def test_an_option_that_goes_is_gone_from_the_issues(
 ) -> None:
     one = await make(hub)
     many = await make(hub, name="Several", data_type="multi_select")
-    issue = store.do(_filled, [one["id"], many["id"]], ["high", "low"])
+    issue = store.write_sync(_filled, [one["id"], many["id"]], ["high", "low"])
     assert shown(store, issue) == {"Priority": ["high"], "Several": ["high", "low"]}
     for field in (one, many):
         await hub.patch(f"{FIELDS}/{field['id']}", json={"options": [LOW]})
@@ -264,7 +264,7 @@ async def test_a_field_that_goes_is_gone_from_the_issues(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
     field = await make(hub)
-    issue = store.do(_filled, [field["id"]], ["high"])
+    issue = store.write_sync(_filled, [field["id"]], ["high"])
     path = f"{FIELDS}/{field['id']}"
     assert (await hub.delete(path)).status_code == 204
     assert shown(store, issue) == {}
@@ -297,7 +297,7 @@ async def test_another_organizations_field(hub: httpx.AsyncClient, store: Store)
         other = accounts.create(db, "umbra", kind="Organization")
         return int(issue_fields.create(db, other["id"], "Theirs", "text")["id"])
 
-    path = f"{FIELDS}/{store.do(elsewhere)}"
+    path = f"{FIELDS}/{store.write_sync(elsewhere)}"
     assert_error(await hub.patch(path, json={"name": "x"}), 404)
     assert_error(await hub.delete(path), 404)
     # octo is a user, and users have no issue fields.

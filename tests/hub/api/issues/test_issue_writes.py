@@ -24,7 +24,7 @@ COMMENTS = f"{ONE}/comments"
 @pytest.fixture
 def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
     """A platform that has reported issue 1 and pull request 2 of octo/hello."""
-    row = store.look(repositories.get, seed.hello["id"])
+    row = store.read_sync(repositories.get, seed.hello["id"])
     assert row is not None
     found = Platform(World(store, clock, {}, row))
     found.report("issues", "opened", issue=issue(1))
@@ -35,8 +35,8 @@ def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
 @pytest.fixture
 def helper(store: Store, seed: Any) -> Headers:
     """Headers with a token of the user helper, who has the role `triage` in octo/hello."""
-    account = store.do(accounts.create, "helper")
-    store.do(repositories.grant, seed.hello["id"], account["id"], "triage")
+    account = store.write_sync(accounts.create, "helper")
+    store.write_sync(repositories.grant, seed.hello["id"], account["id"], "triage")
     return by(store, account, scopes=["repo"])
 
 
@@ -168,7 +168,7 @@ async def test_writes_to_an_archived_repository_are_refused(
     client: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
     sql = "UPDATE repository SET archived = 1 WHERE id = :id"
-    store.do(lambda db: db.execute(sql, id=seed.hello["id"]))
+    store.write_sync(lambda db: db.execute(sql, id=seed.hello["id"]))
     for method, at, body in (
         ("POST", COMMENTS, {"body": "Hm"}),
         ("POST", ISSUES, {"title": "Hm"}),
@@ -189,7 +189,7 @@ async def test_interaction_limits_hold_comments_and_issues(
     clock: MovableClock,
 ) -> None:
     repo, ends = platform.world.repo, clock.now() + 10 * DAY
-    store.do(interaction_limits.limit_repository, repo, "existing_users", ends)
+    store.write_sync(interaction_limits.limit_repository, repo, "existing_users", ends)
     tries = ((COMMENTS, {"body": "Hm"}), (ISSUES, {"title": "Hm"}))
     for at, body in tries:
         answer = await client.post(at, json=body, headers=reader)
@@ -199,7 +199,7 @@ async def test_interaction_limits_hold_comments_and_issues(
     # The limit does not apply to an account that is a day old.
     sql = "UPDATE account SET created_at = :then WHERE id = :id"
     old = {"then": clock.now() - DAY, "id": seed.reader["id"]}
-    store.do(lambda db: db.execute(sql, **old))
+    store.write_sync(lambda db: db.execute(sql, **old))
     for at, body in tries:
         await done(await client.post(at, json=body, headers=reader), 201)
 
@@ -267,7 +267,7 @@ async def test_a_repository_without_issues(
     client: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
     sql = "UPDATE repository SET has_issues = 0 WHERE id = :id"
-    store.do(lambda db: db.execute(sql, id=seed.hello["id"]))
+    store.write_sync(lambda db: db.execute(sql, id=seed.hello["id"]))
     answer = await client.post(ISSUES, json={"title": "Hm"})
     answers = [answer, await client.get(ISSUES), await client.get(f"{ISSUES}/events")]
     for one in answers:
@@ -586,7 +586,7 @@ async def test_too_many_labels(client: httpx.AsyncClient, platform: Platform) ->
 async def test_assignees_of_an_issue_are_changed(
     client: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
-    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "write")
+    store.write_sync(repositories.grant, seed.hello["id"], seed.reader["id"], "write")
     at = f"{ISSUES}/2/assignees"
     body = {"assignees": ["octo", "READER", "stranger"]}
     found = await done(await client.post(at, json=body), 201)
@@ -603,8 +603,8 @@ async def test_too_many_assignees(
 ) -> None:
     logins = [f"u{number}" for number in range(11)]
     for login in logins:
-        account = store.do(accounts.create, login)
-        store.do(repositories.grant, seed.hello["id"], account["id"], "write")
+        account = store.write_sync(accounts.create, login)
+        store.write_sync(repositories.grant, seed.hello["id"], account["id"], "write")
     at = f"{ONE}/assignees"
     await done(await client.post(at, json={"assignees": logins[:10]}), 201)
     assert_error(await client.post(at, json={"assignees": logins[10:]}), 422)

@@ -103,17 +103,17 @@ async def test_an_issue_shows_its_type(hub: httpx.AsyncClient, platform: Platfor
 async def test_values_of_fields_that_everybody_may_see(
     hub: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
-    org = store.do(accounts.create, "tower", kind="Organization")
-    repo = store.do(repositories.create, org["id"], "bell")
+    org = store.write_sync(accounts.create, "tower", kind="Organization")
+    repo = store.write_sync(repositories.create, org["id"], "bell")
     platform = Platform(World(store, clock, {}, repo))
     made = [
-        store.do(issue_fields.create, org["id"], name, "text", visibility=visibility)
+        store.write_sync(issue_fields.create, org["id"], name, "text", visibility=visibility)
         for name, visibility in (("Place", "all"), ("Price", "organization_members_only"))
     ]
     for number, place in enumerate(("No. 1", "No. 2", "Überlingen"), 1):
         reported(platform, number)
         values = {field["id"]: FieldAssignment(place) for field in made}
-        store.do(issue_field_values.fill, platform.issue(number), values)
+        store.write_sync(issue_field_values.fill, platform.issue(number), values)
     at = "/repos/tower/bell/issues"
     assert await numbers(hub, "issue_field_values=place:no. 2", at) == [2]
     assert await numbers(hub, "issue_field_values=Place:No. 2,Place:No. 1", at) == []
@@ -260,15 +260,15 @@ async def test_milestones_are_listed(hub: httpx.AsyncClient, platform: Platform)
 async def test_only_members_and_writers_can_be_assigned(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
-    org = store.do(accounts.create, "tower", kind="Organization")
-    repo = store.do(repositories.create, org["id"], "bell")
+    org = store.write_sync(accounts.create, "tower", kind="Organization")
+    repo = store.write_sync(repositories.create, org["id"], "bell")
     people = {
-        login: store.do(accounts.create, login)
+        login: store.write_sync(accounts.create, login)
         for login in ("writer", "member", "guest", "stranger")
     }
-    store.do(accounts.join, org["id"], people["member"]["id"], "member")
-    store.do(repositories.grant, repo["id"], people["writer"]["id"], "maintain")
-    store.do(repositories.grant, repo["id"], people["guest"]["id"], "triage")
+    store.write_sync(accounts.join, org["id"], people["member"]["id"], "member")
+    store.write_sync(repositories.grant, repo["id"], people["writer"]["id"], "maintain")
+    store.write_sync(repositories.grant, repo["id"], people["guest"]["id"], "triage")
     found = (await hub.get("/repos/tower/bell/assignees")).json()
     assert [one["login"] for one in found] == ["member", "writer"]
     own = (await hub.get(f"{HELLO}/assignees")).json()

@@ -40,7 +40,7 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
 @pytest.fixture
 def reader(store: Store, seed: Any) -> Headers:
     """Headers with a token of reader, who has the repository reader/hello with branches."""
-    fork = store.do(repositories.create, seed.reader["id"], "hello")
+    fork = store.write_sync(repositories.create, seed.reader["id"], "hello")
     made = {f"tone-{number}": f"{number}" * 40 for number in range(3, 8)}
     branches(store, fork, tone="3" * 40, **made)
     return bearer(seed.reader_token)
@@ -48,7 +48,7 @@ def reader(store: Store, seed: Any) -> Headers:
 
 def branches(store: Store, repo: Row, **found: str) -> None:
     for name, sha in found.items():
-        store.do(refs.put, repo["id"], f"refs/heads/{name}", sha)
+        store.write_sync(refs.put, repo["id"], f"refs/heads/{name}", sha)
 
 
 async def made(hub: httpx.AsyncClient, body: dict[str, Any], **how: Any) -> Any:
@@ -142,11 +142,11 @@ async def test_a_pull_request_follows_the_new_name_of_its_repository(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     await made(hub, NEW)
-    repo = store.do(repositories.rename, seed.hello, "hi")
-    store.do(repositories.create, seed.octo["id"], "hello")
+    repo = store.write_sync(repositories.rename, seed.hello, "hi")
+    store.write_sync(repositories.create, seed.octo["id"], "hello")
     content = assert_error(await hub.post("/repos/octo/hi/pulls", json=NEW), 422)
     assert "A pull request already exists for octo:tone." in str(content)
-    (found,) = store.look(pulls.of_branch, repo, "tone", most=2)
+    (found,) = store.read_sync(pulls.of_branch, repo, "tone", most=2)
     assert found["head_repo"] == "octo/hi"
     shown = (await hub.get("/repos/octo/hi/pulls/1")).json()
     assert shown["head"]["repo"] == shown["base"]["repo"]
@@ -155,12 +155,12 @@ async def test_a_pull_request_follows_the_new_name_of_its_repository(
 def test_a_late_payload_has_the_former_name_of_the_repository(
     store: Store, seed: Any, platform: Platform
 ) -> None:
-    repo = store.do(repositories.rename, seed.hello, "hi")
+    repo = store.write_sync(repositories.rename, seed.hello, "hi")
     former = {"repo": {"full_name": "Octo/Hello"}}
     for number, end in ((1, former), (2, {"repo": {"full_name": "robin/hello"}})):
         given = pull(number, head={"ref": "tone", **end}, base={"ref": "main", **former})
         platform.report("pull_request", "opened", number=number, pull_request=given)
-    (found,) = store.look(pulls.of_branch, repo, "tone", most=3)
+    (found,) = store.read_sync(pulls.of_branch, repo, "tone", most=3)
     assert (found["number"], found["head_repo"]) == (1, "octo/hi")
 
 
@@ -212,7 +212,7 @@ async def test_a_token_needs_access_to_the_repository_of_the_head(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     def token(**given: Any) -> str:
-        return str(store.do(tokens.create, seed.octo["id"], **given)[0])
+        return str(store.write_sync(tokens.create, seed.octo["id"], **given)[0])
 
     with transaction(store) as db:
         tower = accounts.create(db, "tower", kind="Organization")
@@ -243,7 +243,7 @@ async def test_interaction_limits_hold_pull_requests(
     hub: httpx.AsyncClient, reader: Headers, platform: Platform, store: Store, clock: MovableClock
 ) -> None:
     repo, ends = platform.world.repo, clock.now() + DAY
-    store.do(interaction_limits.limit_repository, repo, "collaborators_only", ends)
+    store.write_sync(interaction_limits.limit_repository, repo, "collaborators_only", ends)
     answer = await hub.post(PULLS, json=FORK, headers=reader)
     assert_error(answer, 403)
     assert "collaborators" in answer.json()["message"]
@@ -283,12 +283,12 @@ async def test_a_cap_of_an_organization_covers_its_public_repositories(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
     """The cap applies to the sum of all public repositories. Private repositories do not count."""
-    org = store.do(accounts.create, "tower", kind="Organization")
-    ringer = store.do(accounts.create, "ringer")
-    store.do(pull_request_caps.put, "organization", org["id"], enabled=True, most=1)
+    org = store.write_sync(accounts.create, "tower", kind="Organization")
+    ringer = store.write_sync(accounts.create, "ringer")
+    store.write_sync(pull_request_caps.put, "organization", org["id"], enabled=True, most=1)
     for name, private in (("bell", False), ("rope", False), ("loft", True)):
-        repo = store.do(repositories.create, org["id"], name, private=private)
-        store.do(repositories.grant, repo["id"], ringer["id"], "write")
+        repo = store.write_sync(repositories.create, org["id"], name, private=private)
+        store.write_sync(repositories.grant, repo["id"], ringer["id"], "write")
         branches(store, repo, main=MAIN, tone=TONE)
     headers = by(store, ringer, scopes=["repo"])
     for name in ("loft", "bell"):

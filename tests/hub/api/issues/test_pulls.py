@@ -126,10 +126,10 @@ async def test_a_pull_request_shows_its_merge(hub: httpx.AsyncClient, platform: 
 async def test_heads_in_other_repositories(
     hub: httpx.AsyncClient, platform: Platform, store: Store
 ) -> None:
-    robin = store.do(accounts.create, "robin")
-    store.do(repositories.create, robin["id"], "hello")
-    hidden = store.do(accounts.create, "hidden")
-    store.do(repositories.create, hidden["id"], "hello", private=True)
+    robin = store.write_sync(accounts.create, "robin")
+    store.write_sync(repositories.create, robin["id"], "hello")
+    hidden = store.write_sync(accounts.create, "hidden")
+    store.write_sync(repositories.create, hidden["id"], "hello", private=True)
     private, unknown = {"full_name": "hidden/hello"}, {"full_name": "far/fork"}
     for number, source in ((1, FORK), (2, private), (3, None), (4, unknown)):
         reported(platform, number, head={"ref": "b", "sha": SHA, "repo": source})
@@ -147,31 +147,31 @@ async def test_heads_in_other_repositories(
 async def test_heads_are_found_by_former_names(
     hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
-    hidden = store.do(accounts.create, "hidden")
-    vault = store.do(repositories.create, hidden["id"], "topsecret", private=True)
+    hidden = store.write_sync(accounts.create, "hidden")
+    vault = store.write_sync(repositories.create, hidden["id"], "topsecret", private=True)
     there = {"full_name": "hidden/topsecret"}
     for number, source in ((1, OWN), (2, there)):
         reported(platform, number, head={"ref": "b", "sha": SHA, "repo": source})
-    store.do(repositories.rename, vault, "plans")
-    store.do(repositories.rename, seed.hello, "hi")
+    store.write_sync(repositories.rename, vault, "plans")
+    store.write_sync(repositories.rename, seed.hello, "hi")
     own, other = [(await hub.get(f"/repos/octo/hi/pulls/{n}")).json() for n in (1, 2)]
     assert own["head"]["repo"]["id"] == own["base"]["repo"]["id"] == seed.hello["id"]
     assert own["head"]["repo"]["full_name"] == "octo/hi"
     assert "topsecret" not in str(other)
-    store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=vault["id"]))
+    store.write_sync(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=vault["id"]))
     assert "topsecret" not in (await hub.get("/repos/octo/hi/pulls")).text
 
 
 async def test_heads_follow_the_new_name_of_their_repository(
     hub: httpx.AsyncClient, store: Store, platform: Platform
 ) -> None:
-    robin = store.do(accounts.create, "robin")
-    fork = store.do(repositories.create, robin["id"], "hello")
+    robin = store.write_sync(accounts.create, "robin")
+    fork = store.write_sync(repositories.create, robin["id"], "hello")
     head = {"ref": "b", "sha": SHA, "repo": {"full_name": "Robin/Hello"}}
     reported(platform, 2, head=head)
-    store.do(repositories.rename, fork, "hi")
+    store.write_sync(repositories.rename, fork, "hi")
     # Another repository takes the former name.
-    store.do(repositories.create, robin["id"], "hello")
+    store.write_sync(repositories.create, robin["id"], "hello")
     shown = (await hub.get(f"{PULLS}/2")).json()
     assert (shown["head"]["repo"]["full_name"], shown["head"]["label"]) == ("robin/hi", "robin:b")
 

@@ -76,7 +76,9 @@ async def test_an_old_name_leads_on(client: httpx.AsyncClient, seed: Any) -> Non
 async def test_the_old_name_of_a_private_repository_is_not_found(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    small, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["public_repo"]))
+    small, _ = store.write_sync(
+        lambda db: tokens.create(db, seed.octo["id"], scopes=["public_repo"])
+    )
     for token in (seed.reader_token, small):
         header = {"Authorization": f"token {token}"}
         for path in ("/repos/octo/vault/hooks", "/repos/octo/safe/hooks", "/repos/octo/no/hooks"):
@@ -93,23 +95,23 @@ async def test_the_old_name_of_a_private_repository_is_not_found(
 async def test_a_reused_name_leads_to_the_new_repository(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    again = store.do(lambda db: repositories.create(db, seed.octo["id"], "hello"))
+    again = store.write_sync(lambda db: repositories.create(db, seed.octo["id"], "hello"))
     assert (await client.get(HOOKS)).json() == []
-    store.do(repositories.rename, again, "third")
+    store.write_sync(repositories.rename, again, "third")
     answer = await client.get(HOOKS)
     assert f"/repositories/{again['id']}/" in answer.headers["Location"]
 
 
 def test_a_repository_is_renamed(store: Store, seed: Any) -> None:
     with pytest.raises(Conflict):
-        store.do(repositories.rename, seed.hello, "Vault")
+        store.write_sync(repositories.rename, seed.hello, "Vault")
     with pytest.raises(Invalid):
-        store.do(repositories.rename, seed.hello, "a/b")
-    assert store.do(repositories.rename, seed.hello, "Hello")["full_name"] == "octo/Hello"
-    back = store.do(repositories.rename, seed.hello, "other")
-    back = store.do(repositories.rename, back, "hello")
-    assert store.look(repositories.by_former_name, "octo", "hello") is None
-    found = store.look(repositories.by_former_name, "Octo", "OTHER")
+        store.write_sync(repositories.rename, seed.hello, "a/b")
+    assert store.write_sync(repositories.rename, seed.hello, "Hello")["full_name"] == "octo/Hello"
+    back = store.write_sync(repositories.rename, seed.hello, "other")
+    back = store.write_sync(repositories.rename, back, "hello")
+    assert store.read_sync(repositories.by_former_name, "octo", "hello") is None
+    found = store.read_sync(repositories.by_former_name, "Octo", "OTHER")
     assert found is not None
     assert found["id"] == back["id"]
 

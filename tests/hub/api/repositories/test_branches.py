@@ -110,7 +110,7 @@ async def test_a_rule_gets_another_pattern(
     report(
         store, seed.hello, "branch_protection_rule.edited", rule={"name": "trunk"}, changes=changes
     )
-    assert store.look(branch_protection.patterns, seed.hello["id"]) == [BranchPattern("trunk")]
+    assert store.read_sync(branch_protection.patterns, seed.hello["id"]) == [BranchPattern("trunk")]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ async def test_only_the_branches_of_a_page_are_read_and_shown(
     client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = {f"refs/heads/release/{number:04}": SHA for number in range(500)}
-    store.do(refs.replace, seed.hello["id"], names)
+    store.write_sync(refs.replace, seed.hello["id"], names)
     report(store, seed.hello, "branch_protection_rule.created", rule={"name": "release/*"})
     shown, whole = [], branch_serializers.short_branch
     monkeypatch.setattr(
@@ -229,10 +229,10 @@ async def test_branches_of_private_repositories_are_hidden(
 def test_a_ref_keeps_the_description_of_its_commit(store: Store, seed: Any) -> None:
     repo_id = seed.hello["id"]
     push(store, seed.hello, "heads/main")
-    before = store.look(refs.get, repo_id, "refs/heads/main")
-    assert store.do(refs.put, repo_id, "refs/heads/main", SHA) is False
-    assert store.look(refs.get, repo_id, "refs/heads/main") == before
-    assert store.do(refs.put, repo_id, "refs/heads/main", OTHER) is True
-    after = store.look(refs.get, repo_id, "refs/heads/main")
+    before = store.read_sync(refs.get, repo_id, "refs/heads/main")
+    assert store.write_sync(refs.put, repo_id, "refs/heads/main", SHA) is False
+    assert store.read_sync(refs.get, repo_id, "refs/heads/main") == before
+    assert store.write_sync(refs.put, repo_id, "refs/heads/main", OTHER) is True
+    after = store.read_sync(refs.get, repo_id, "refs/heads/main")
     assert after is not None
     assert after["head"] is None

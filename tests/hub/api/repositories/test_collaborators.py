@@ -65,7 +65,7 @@ async def test_collaborators_and_their_roles(
 async def test_an_owner_with_a_granted_role_is_shown_as_admin(
     client: httpx.AsyncClient, store: Store, seed: Any, people: dict[str, Row]
 ) -> None:
-    store.do(repositories.grant, people["tools"]["id"], seed.octo["id"], "write")
+    store.write_sync(repositories.grant, people["tools"]["id"], seed.octo["id"], "write")
     for query in ("affiliation=all", "affiliation=direct", "affiliation=direct&permission=admin"):
         answer = await client.get(f"{TOOLS}/collaborators?{query}")
         assert roles(answer)["octo"] == "admin", query
@@ -167,7 +167,7 @@ async def test_a_team_s_role_is_for_members_of_the_organization(
             for name in ("bella", "cid", "dora")
         }
 
-    assert store.look(held) == {
+    assert store.read_sync(held) == {
         "bella": ("maintain", "maintain"),
         "cid": ("write", "write"),
         "dora": ("triage", "triage"),
@@ -176,7 +176,7 @@ async def test_a_team_s_role_is_for_members_of_the_organization(
 
 def test_a_team_gets_no_role_elsewhere(store: Store, seed: Any, people: dict[str, Row]) -> None:
     with pytest.raises(Invalid, match="does not belong"):
-        store.do(team_repositories.put, people["team"], seed.hello, "write")
+        store.write_sync(team_repositories.put, people["team"], seed.hello, "write")
 
 
 # Stars

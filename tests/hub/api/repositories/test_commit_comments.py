@@ -33,13 +33,13 @@ def token(store: Store, login: str, **given: Any) -> dict[str, str]:
         value, _ = tokens.create(db, account["id"], **given)
         return value
 
-    return bearer(store.do(make))
+    return bearer(store.write_sync(make))
 
 
 def make(store: Store, seed: Any, text: str = "Well *done*", sha: str = SHA, **given: Any) -> Any:
     author = given.pop("author", seed.octo)["id"]
     repo = given.pop("repo", seed.hello)["id"]
-    return store.do(commit_comments.create, repo, author, sha, RenderedText(text), **given)
+    return store.write_sync(commit_comments.create, repo, author, sha, RenderedText(text), **given)
 
 
 async def test_a_commit_comment_is_made(
@@ -82,7 +82,7 @@ async def test_a_comment_is_sent_again_without_its_removed_author(
     clock.advance(61)
     since = {"If-Modified-Since": (await hub.get(one)).headers["Last-Modified"]}
     assert (await hub.get(one, headers=since)).status_code == 304
-    store.do(account_removal.remove, seed.reader)
+    store.write_sync(account_removal.remove, seed.reader)
     assert (await hub.get(one, headers=since)).json()["user"] is None
 
 
@@ -107,7 +107,7 @@ async def test_comments_in_an_archived_repository_stay(
     hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str]
 ) -> None:
     one = f"{HELLO}/comments/{make(store, seed)['id']}"
-    store.do(lambda db: db.execute("UPDATE repository SET archived = 1"))
+    store.write_sync(lambda db: db.execute("UPDATE repository SET archived = 1"))
     for method, at in (("POST", ON), ("PATCH", one), ("DELETE", one)):
         answer = await hub.request(method, at, json={"body": "Hm"}, headers=octo)
         assert_error(answer, 403, "Repository was archived so is read-only.")
@@ -376,7 +376,7 @@ async def test_the_platforms_event(
     hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str]
 ) -> None:
     hook = {"url": "https://receiver.example/in", "events": ["*"]}
-    store.do(hooks.create, seed.hello["id"], **hook)
+    store.write_sync(hooks.create, seed.hello["id"], **hook)
     headers = {**octo, "Accept": FORM.format("html")}
     created = (await hub.post(ON, json={"body": "*x*"}, headers=headers)).json()
     one = f"{HELLO}/comments/{created['id']}"
@@ -396,7 +396,7 @@ async def test_the_platforms_event(
         ("deleted", "y"),
     ]
     # The wildcard of the hook does not include `commit_comment_change`, the hub's own event.
-    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 1
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM delivery")) == 1
 
 
 async def test_writing_counts_as_content(
@@ -435,7 +435,7 @@ async def test_a_comment_of_a_removed_author_has_no_user(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
     number = make(store, seed)["id"]
-    store.do(lambda db: db.execute("UPDATE commit_comment SET author_id = NULL"))
+    store.write_sync(lambda db: db.execute("UPDATE commit_comment SET author_id = NULL"))
     assert (await hub.get(f"{HELLO}/comments/{number}")).json()["user"] is None
 
 
@@ -448,7 +448,7 @@ async def test_more_comments_take_no_more_statements(
     await hub.get(f"{HELLO}/comments?per_page=100")
     one = len(asked)
     for number in range(5):
-        make(store, seed, author=store.do(accounts.create, f"u{number}"))
+        make(store, seed, author=store.write_sync(accounts.create, f"u{number}"))
     asked.clear()
     await hub.get(f"{HELLO}/comments?per_page=100")
     assert len(asked) == one

@@ -24,11 +24,11 @@ HELLO = "/repos/octo/hello/interaction-limits"
 @pytest.fixture
 def tower(store: Store, seed: Any) -> Row:
     """The organization tower with two repositories. octo owns it, and reader is a member."""
-    made = store.do(accounts.create, "tower", kind="Organization")
-    store.do(accounts.join, made["id"], seed.octo["id"], "admin")
-    store.do(accounts.join, made["id"], seed.reader["id"], "member")
+    made = store.write_sync(accounts.create, "tower", kind="Organization")
+    store.write_sync(accounts.join, made["id"], seed.octo["id"], "admin")
+    store.write_sync(accounts.join, made["id"], seed.reader["id"], "member")
     for name in ("bells", "clock"):
-        store.do(repositories.create, made["id"], name)
+        store.write_sync(repositories.create, made["id"], name)
     return made
 
 
@@ -231,7 +231,7 @@ async def test_an_expired_limit_is_reported_before_the_new_one(
     clock.advance(86_400)
     for path in (ORG, HELLO):
         await hub.put(path, json={"limit": "contributors_only"}, headers=octo)
-    assert store.do(expiring.EXPIRING[0].expire, 10) == []
+    assert store.write_sync(expiring.EXPIRING[0].expire, 10) == []
     assert reported(store)[2:] == [
         ("expired", "tower/bells"),
         ("set", "tower"),
@@ -246,7 +246,7 @@ async def test_limits_emit_events(
 ) -> None:
     for events in (["interaction_limit"], ["*"]):
         url = f"https://receiver.example/{len(events[0])}"
-        store.do(hooks.create, seed.hello["id"], url=url, events=events)
+        store.write_sync(hooks.create, seed.hello["id"], url=url, events=events)
     await hub.put(HELLO, json={"limit": "existing_users"}, headers=octo)
     await hub.delete(HELLO, headers=octo)
     first, second = bodies(store, "interaction_limit")
@@ -255,14 +255,14 @@ async def test_limits_emit_events(
     assert (first["action"], second["action"]) == ("set", "removed")
     assert first["sender"]["login"] == "octo"
     # Only the hook that names the event gets it. The wildcard does not include this event.
-    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
 
 
 async def test_interaction_limits_need_an_administrator(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, reader: Headers, store: Store, seed: Any
 ) -> None:
     body = {"limit": "existing_users"}
-    stranger = by(store, store.do(accounts.create, "eve"), scopes=["repo", "user"])
+    stranger = by(store, store.write_sync(accounts.create, "eve"), scopes=["repo", "user"])
     assert (await hub.get(ORG, headers=reader)).status_code == 200
     assert_error(await hub.put(ORG, json=body, headers=reader), 403)
     assert_error(await hub.delete(ORG, headers=reader), 403)
@@ -273,9 +273,9 @@ async def test_interaction_limits_need_an_administrator(
         for path in (ORG, BELLS, MINE):
             assert_error(await hub.request(method, path, **given), 401)
     maintainer = by(store, seed.reader, scopes=["repo"])
-    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "maintain")
+    store.write_sync(repositories.grant, seed.hello["id"], seed.reader["id"], "maintain")
     assert_error(await hub.put(HELLO, json=body, headers=maintainer), 403)
-    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "admin")
+    store.write_sync(repositories.grant, seed.hello["id"], seed.reader["id"], "admin")
     assert (await hub.put(HELLO, json=body, headers=maintainer)).status_code == 200
 
 
@@ -343,12 +343,12 @@ async def test_a_limit_keeps_users_out(
     contributor: int,
 ) -> None:
     clock.advance(86_400)
-    eve = store.do(accounts.create, "eve")
-    author = store.do(accounts.create, "author")
-    store.do(merge_a_pull_request_of, seed.hello, author)
-    helper = store.do(accounts.create, "helper")
-    store.do(repositories.grant, seed.hello["id"], helper["id"], "read")
-    admin = store.do(accounts.create, "admin", site_admin=True)
+    eve = store.write_sync(accounts.create, "eve")
+    author = store.write_sync(accounts.create, "author")
+    store.write_sync(merge_a_pull_request_of, seed.hello, author)
+    helper = store.write_sync(accounts.create, "helper")
+    store.write_sync(repositories.grant, seed.hello["id"], helper["id"], "read")
+    admin = store.write_sync(accounts.create, "admin", site_admin=True)
     headers = {
         row["login"]: by(store, row, scopes=["repo"]) for row in (eve, author, helper, admin)
     }
@@ -381,8 +381,8 @@ async def test_private_repositories_are_not_limited(
     hub: httpx.AsyncClient, store: Store, seed: Any, octo: Headers
 ) -> None:
     await hub.put(MINE, json={"limit": "existing_users"}, headers=octo)
-    assert store.look(interaction_limits.excludes, seed.vault, seed.reader["id"]) is None
-    assert store.look(interaction_limits.excludes, seed.hello, seed.reader["id"]) is not None
+    assert store.read_sync(interaction_limits.excludes, seed.vault, seed.reader["id"]) is None
+    assert store.read_sync(interaction_limits.excludes, seed.hello, seed.reader["id"]) is not None
 
 
 async def test_a_token_for_another_account_s_repositories_limits_none_of_the_user_s(

@@ -34,7 +34,7 @@ async def invite(
 
 
 def role(store: Store, repo: Row, account: Row) -> str | None:
-    return store.look(membership_dump.granted, repo["id"], account["id"])
+    return store.read_sync(membership_dump.granted, repo["id"], account["id"])
 
 
 def reported(store: Store, name: str = "repository_invitation") -> list[str]:
@@ -180,7 +180,7 @@ async def test_after_seven_days_it_is_gone(
 async def test_a_collaborator_gets_a_role_without_an_invitation(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "triage")
+    store.write_sync(repositories.grant, seed.hello["id"], seed.reader["id"], "triage")
     for permission, expected in ((None, "triage"), ("triage", "triage"), ("admin", "admin")):
         body = None if permission is None else {"permission": permission}
         answer = await client.put(f"{PEOPLE}/reader", json=body)
@@ -198,12 +198,12 @@ async def test_a_collaborator_gets_a_role_without_an_invitation(
 async def test_a_member_gets_a_role_without_an_invitation(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    tower = store.do(accounts.create, "tower", kind="Organization")
-    bells = store.do(repositories.create, tower["id"], "bells")
-    store.do(accounts.join, tower["id"], seed.octo["id"], "admin")
+    tower = store.write_sync(accounts.create, "tower", kind="Organization")
+    bells = store.write_sync(repositories.create, tower["id"], "bells")
+    store.write_sync(accounts.join, tower["id"], seed.octo["id"], "admin")
     path = "/repos/tower/bells/collaborators/reader"
     assert (await client.put(path)).status_code == 201
-    store.do(accounts.join, tower["id"], seed.reader["id"], "member")
+    store.write_sync(accounts.join, tower["id"], seed.reader["id"], "member")
     assert (await client.put(path, json={"permission": "maintain"})).status_code == 204
     assert role(store, bells, seed.reader) == "maintain"
     # The new role removes the earlier invitation.
@@ -217,7 +217,7 @@ async def test_accepting_never_lowers_a_role(
     client: httpx.AsyncClient, store: Store, seed: Any, reader: Headers, before: str, after: str
 ) -> None:
     shown = await invite(client)
-    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], before)
+    store.write_sync(repositories.grant, seed.hello["id"], seed.reader["id"], before)
     assert (await client.patch(f"{MINE}/{shown['id']}", headers=reader)).status_code == 204
     assert role(store, seed.hello, seed.reader) == after
     assert reported(store, "member") == (["edited"] if before == "read" else [])
@@ -226,7 +226,7 @@ async def test_accepting_never_lowers_a_role(
 async def test_wrong_invitations_are_refused(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    store.do(accounts.create, "tower", kind="Organization")
+    store.write_sync(accounts.create, "tower", kind="Organization")
     assert_error(await client.put(f"{PEOPLE}/nobody"), 404)
     for login in ("octo", "tower"):
         assert_error(await client.put(f"{PEOPLE}/{login}"), 422, code="unprocessable")
@@ -240,7 +240,7 @@ async def test_wrong_invitations_are_refused(
 async def test_fifty_invitations_a_day_are_allowed(
     client: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
 ) -> None:
-    store.do(guests, 54)
+    store.write_sync(guests, 54)
     for number in range(50):
         shown = await invite(client, f"guest-{number}")
         if number == 0:
@@ -267,8 +267,10 @@ async def test_invitations_emit_events(
     client: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
 ) -> None:
     hook = {"url": "https://receiver.example/in", "events": ["repository_invitation", "member"]}
-    store.do(hooks.create, seed.hello["id"], **hook)
-    store.do(accounts.update, seed.reader["id"], name="Reader", email="reader@tower.example")
+    store.write_sync(hooks.create, seed.hello["id"], **hook)
+    store.write_sync(
+        accounts.update, seed.reader["id"], name="Reader", email="reader@tower.example"
+    )
     shown = await invite(client)
     await client.patch(f"{MINE}/{shown['id']}", headers=reader)
     created, accepted = bodies(store, "repository_invitation")
@@ -277,11 +279,11 @@ async def test_invitations_emit_events(
     assert created["sender"]["login"] == "octo"
     assert accepted["sender"]["login"] == "reader"
     assert "tower.example" not in str([created, accepted, *bodies(store, "member")])
-    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 3
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM delivery")) == 3
 
 
 async def test_invitations_in_pages(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    store.do(guests, 5)
+    store.write_sync(guests, 5)
     for number in range(5):
         await invite(client, f"guest-{number}")
     answer = await client.get(f"{SENT}?per_page=2&page=2")
@@ -292,7 +294,7 @@ async def test_invitations_in_pages(client: httpx.AsyncClient, store: Store, see
 async def test_mine_are_those_to_me(
     client: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
 ) -> None:
-    store.do(guests, 1)
+    store.write_sync(guests, 1)
     first = await invite(client)
     other = await invite(client, "guest-0")
     second = (await client.put("/repos/octo/vault/collaborators/reader")).json()
@@ -333,17 +335,17 @@ async def test_a_token_for_some_repositories_finds_invitations_to_these_alone(
 async def test_a_token_without_single_sign_on_finds_no_invitation_of_the_organization(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    acme = store.do(accounts.create, "acme", kind="Organization")
-    store.do(sso.enforce, acme["id"], True)
-    repo = store.do(repositories.create, acme["id"], "tools", private=True)
-    made, _ = store.do(invitations.invite, repo["id"], seed.reader["id"], None, "read")
-    value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["repo"]))
+    acme = store.write_sync(accounts.create, "acme", kind="Organization")
+    store.write_sync(sso.enforce, acme["id"], True)
+    repo = store.write_sync(repositories.create, acme["id"], "tools", private=True)
+    made, _ = store.write_sync(invitations.invite, repo["id"], seed.reader["id"], None, "read")
+    value, row = store.write_sync(lambda db: tokens.create(db, seed.reader["id"], scopes=["repo"]))
     mine = bearer(value)
     assert (await client.get(MINE, headers=mine)).json() == []
     for method in ("PATCH", "DELETE"):
         answer = await client.request(method, f"{MINE}/{made['id']}", headers=mine)
         assert (answer.status_code, "X-Service-SSO" in answer.headers) == (403, True)
-    store.do(sso.authorize, row["id"], acme["id"])
+    store.write_sync(sso.authorize, row["id"], acme["id"])
     assert [one["id"] for one in (await client.get(MINE, headers=mine)).json()] == [made["id"]]
     assert (await client.patch(f"{MINE}/{made['id']}", headers=mine)).status_code == 204
 
@@ -357,8 +359,8 @@ async def test_invitations_need_an_administrator(
     for method, at in asked:
         assert_error(await client.request(method, at, headers=reader), 403)
         assert_error(await client.request(method, at, headers={"Authorization": ""}), 401)
-    maintainer = store.do(accounts.create, "maintainer")
-    store.do(repositories.grant, seed.hello["id"], maintainer["id"], "maintain")
+    maintainer = store.write_sync(accounts.create, "maintainer")
+    store.write_sync(repositories.grant, seed.hello["id"], maintainer["id"], "maintain")
     for method, at in asked:
         given = by(store, maintainer, scopes=["repo"])
         assert_error(await client.request(method, at, headers=given), 403)

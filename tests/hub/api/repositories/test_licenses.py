@@ -31,7 +31,7 @@ def put(
     path: str = "LICENSE",
     branch: str = "main",
 ) -> None:
-    store.do(licenses.put, repo["id"], branch, LicenseFile(path, content))
+    store.write_sync(licenses.put, repo["id"], branch, LicenseFile(path, content))
 
 
 async def test_common_licenses_come_first(hub: httpx.AsyncClient) -> None:
@@ -159,7 +159,7 @@ async def test_an_unknown_license_is_shown_as_other(
 async def test_an_older_license_is_sent_if_it_takes_the_place_of_a_newer_one(
     hub: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
 ) -> None:
-    other = store.do(repositories.create, seed.octo["id"], "other")
+    other = store.write_sync(repositories.create, seed.octo["id"], "other")
     put(store, other, b"A third one.")
     put(store, seed.hello, b"Another one.", branch="next")
     clock.advance(3600)
@@ -170,7 +170,7 @@ async def test_an_older_license_is_sent_if_it_takes_the_place_of_a_newer_one(
         before = await hub.get(LICENSE)
         since = {"If-Modified-Since": before.headers["Last-Modified"]}
         assert (await hub.get(LICENSE, headers=since)).status_code == 304
-        store.do(change)
+        store.write_sync(change)
         clock.advance(3600)
         return (await hub.get(LICENSE, headers=since)).json()
 
@@ -275,7 +275,7 @@ async def test_the_license_of_a_private_repository_is_hidden(
     assert await status(seed.reader_token) == 404
     assert await status(seed.token) == 200
     for permission, expected in (("contents", 200), ("metadata", 403)):
-        value, _ = store.do(
+        value, _ = store.write_sync(
             tokens.create, seed.octo["id"], kind="installation", permissions={permission: "read"}
         )
         assert await status(value) == expected
@@ -296,6 +296,6 @@ async def test_repositories_show_their_license(
 ) -> None:
     put(store, seed.hello)
     given = {"subscribed": True, "ignored": False}
-    store.do(watching.put, seed.hello["id"], seed.octo["id"], **given)
+    store.write_sync(watching.put, seed.hello["id"], seed.octo["id"], **given)
     (repo,) = (await hub.get("/users/octo/subscriptions")).json()
     assert repo["license"]["key"] == "isc"

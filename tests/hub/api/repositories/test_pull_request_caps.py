@@ -23,9 +23,9 @@ LIST = "/repos/octo/hello/interaction-limits/pulls/bypass-list"
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client with a token of octo. octo owns the organization tower, and reader is a member."""
-    tower = store.do(accounts.create, "tower", kind="Organization")
-    store.do(accounts.join, tower["id"], seed.octo["id"], "admin")
-    store.do(accounts.join, tower["id"], seed.reader["id"], "member")
+    tower = store.write_sync(accounts.create, "tower", kind="Organization")
+    store.write_sync(accounts.join, tower["id"], seed.octo["id"], "admin")
+    store.write_sync(accounts.join, tower["id"], seed.reader["id"], "member")
     headers = by(store, seed.octo, scopes=["repo", "admin:org"])
     async with open_client(store, settings, headers=headers) as opened:
         yield opened
@@ -127,7 +127,7 @@ def many(db: Connection, count: int) -> None:
 async def test_users_are_added_to_and_removed_from_the_bypass_list(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
-    store.do(many, 3)
+    store.write_sync(many, 3)
     assert await logins(hub) == []
     assert (await change(hub, "PUT", "user-1", "USER-0", "user-0")).status_code == 204
     assert (await change(hub, "PUT", "user-2", "user-1")).status_code == 204
@@ -151,7 +151,7 @@ async def test_users_are_added_to_and_removed_from_the_bypass_list(
 async def test_the_bypass_list_has_a_hundred_users_at_most(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
-    store.do(many, 101)
+    store.write_sync(many, 101)
     names = [f"user-{number}" for number in range(101)]
     assert_error(await change(hub, "PUT", *names), 422)
     assert (await change(hub, "PUT", *names[:60])).status_code == 204
@@ -169,7 +169,7 @@ async def test_the_bypass_list_has_a_hundred_users_at_most(
 async def test_one_wrong_user_refuses_the_whole_change(
     hub: httpx.AsyncClient, store: Store, method: str
 ) -> None:
-    store.do(many, 2)
+    store.write_sync(many, 2)
     await change(hub, "PUT", "user-0")
     for users in (["user-1", "nobody"], ["user-1", "tower"], ["user-1", ""], ["x" * 101], [7]):
         answer = await hub.request(method, LIST, json={"users": users})
@@ -185,7 +185,7 @@ async def test_the_bypass_list_needs_a_maintainer(
     body = {"users": ["octo"]}
     reader = by(store, seed.reader, scopes=["repo"])
     for role, expected in (("write", {403}), ("maintain", {200, 204})):
-        store.do(repositories.grant, seed.hello["id"], seed.reader["id"], role)
+        store.write_sync(repositories.grant, seed.hello["id"], seed.reader["id"], role)
         for method in ("GET", "PUT", "DELETE"):
             given = {} if method == "GET" else {"json": body}
             answer = await hub.request(method, LIST, headers=reader, **given)

@@ -32,11 +32,11 @@ def reader(store: Store, seed: Any) -> Headers:
 @pytest.fixture
 def acme(store: Store, seed: Any) -> Row:
     """The organization acme with acme/tools, acme/kit (private), and acme/fork. octo owns it."""
-    made = store.do(lambda db: accounts.create(db, "acme", kind="Organization"))
-    store.do(accounts.join, made["id"], seed.octo["id"], "admin")
-    store.do(repositories.create, made["id"], "tools")
-    store.do(lambda db: repositories.create(db, made["id"], "kit", private=True))
-    fork = store.do(repositories.create, made["id"], "fork")
+    made = store.write_sync(lambda db: accounts.create(db, "acme", kind="Organization"))
+    store.write_sync(accounts.join, made["id"], seed.octo["id"], "admin")
+    store.write_sync(repositories.create, made["id"], "tools")
+    store.write_sync(lambda db: repositories.create(db, made["id"], "kit", private=True))
+    fork = store.write_sync(repositories.create, made["id"], "fork")
     report(store, fork, "push", repository={"fork": True})
     return made
 
@@ -64,7 +64,7 @@ async def test_a_repository_is_shown_in_full(client: httpx.AsyncClient) -> None:
 async def test_permissions_are_the_caller_s(
     client: httpx.AsyncClient, store: Store, seed: Any, role: str, held: set[str] | None
 ) -> None:
-    store.do(repositories.grant, seed.vault["id"], seed.reader["id"], role)
+    store.write_sync(repositories.grant, seed.vault["id"], seed.reader["id"], role)
     headers = by(store, seed.reader, scopes=["repo"])
     given = (await client.get(VAULT, headers=headers)).json()["permissions"]
     wanted = held or {"pull", "triage", "push", "maintain", "admin"}
@@ -139,7 +139,7 @@ async def test_the_list_of_a_user_has_public_repositories_only(
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
 ) -> None:
     assert names(await client.get("/users/octo/repos")) == ["octo/hello"]
-    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "write")
+    store.write_sync(repositories.grant, seed.hello["id"], seed.reader["id"], "write")
     assert names(await client.get("/users/reader/repos")) == []
     assert names(await client.get("/users/reader/repos?type=member")) == ["octo/hello"]
     found = names(await client.get("/users/octo/repos?type=all"))
@@ -157,10 +157,10 @@ async def test_a_concealed_membership_shows_no_repositories(
     assert names(await anonymously(client, path)) == own
     assert names(await client.get(path, headers=reads)) == own
     assert names(await client.get(path, headers=by(store, seed.octo))) == shared
-    store.do(accounts.join, acme["id"], seed.reader["id"], "member")
+    store.write_sync(accounts.join, acme["id"], seed.reader["id"], "member")
     assert names(await client.get(path, headers=reads)) == shared
     assert names(await client.get(path, headers=by(store, seed.reader))) == own
-    store.do(memberships.publicize, acme["id"], seed.octo["id"], True)
+    store.write_sync(memberships.publicize, acme["id"], seed.octo["id"], True)
     assert names(await anonymously(client, path)) == shared
 
 
@@ -168,16 +168,18 @@ async def test_a_token_without_rights_in_an_organization_knows_no_concealed_memb
     client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
 ) -> None:
     path = "/users/octo/repos?type=member"
-    store.do(accounts.join, acme["id"], seed.reader["id"], "member")
+    store.write_sync(accounts.join, acme["id"], seed.reader["id"], "member")
     held = {"kind": "app_user", "permissions": {"members": "read"}}
     for target, wanted in ((acme["id"], ["acme/fork", "acme/tools"]), (seed.reader["id"], [])):
         limited = by(store, seed.reader, target_id=target, **held)
         assert names(await client.get(path, headers=limited)) == wanted
-    store.do(sso.enforce, acme["id"], True)
-    value, row = store.do(lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"]))
+    store.write_sync(sso.enforce, acme["id"], True)
+    value, row = store.write_sync(
+        lambda db: tokens.create(db, seed.reader["id"], scopes=["read:org"])
+    )
     reads = bearer(value)
     assert names(await client.get(path, headers=reads)) == []
-    store.do(sso.authorize, row["id"], acme["id"])
+    store.write_sync(sso.authorize, row["id"], acme["id"])
     assert names(await client.get(path, headers=reads)) == ["acme/fork", "acme/tools"]
 
 

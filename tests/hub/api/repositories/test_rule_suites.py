@@ -202,7 +202,7 @@ async def test_filters_of_rule_suites(
 async def test_an_organization_s_repositories(
     client: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
-    kit = store.do(repositories.create, tools["owner_id"], "kit", private=True)
+    kit = store.write_sync(repositories.create, tools["owner_id"], "kit", private=True)
     make(store, tools, 1)
     make(store, kit, 2, pushed_at=iso(NOW))
     make(store, seed.hello, 3)
@@ -217,8 +217,8 @@ async def test_an_organization_s_repositories(
 async def test_private_repositories_need_a_token_that_shows_them(
     client: httpx.AsyncClient, store: Store, seed: Any, tools: Row
 ) -> None:
-    kit = store.do(repositories.create, tools["owner_id"], "kit", private=True)
-    other = store.do(repositories.create, tools["owner_id"], "other", private=True)
+    kit = store.write_sync(repositories.create, tools["owner_id"], "kit", private=True)
+    other = store.write_sync(repositories.create, tools["owner_id"], "other", private=True)
     make(store, kit, 1, result="fail")
     make(store, tools, 1)
     make(store, kit, 2)
@@ -313,5 +313,5 @@ def test_any_rule_suite_is_projected_without_an_error(
 ) -> None:
     reflect(store, seed.hello, REPORTED | changed)
     reflect(store, seed.hello, changed)
-    row = store.look(rule_suites.get, seed.hello["id"], 21)
+    row = store.read_sync(rule_suites.get, seed.hello["id"], 21)
     assert row is None or row["result"] in rule_suites.RESULTS

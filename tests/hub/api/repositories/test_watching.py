@@ -24,7 +24,7 @@ def token(store: Store, account: Any, **given: Any) -> dict[str, str]:
 
 
 def watch(store: Store, account: Any, repo: Any) -> None:
-    store.do(watching.put, repo["id"], account["id"], subscribed=True, ignored=False)
+    store.write_sync(watching.put, repo["id"], account["id"], subscribed=True, ignored=False)
 
 
 def names(answer: httpx.Response) -> list[str]:
@@ -78,7 +78,7 @@ async def test_neither_watched_nor_ignored_is_not_subscribed(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: dict[str, str]
 ) -> None:
     hook = {"url": "https://receiver.example/in", "events": ["repository_subscription"]}
-    store.do(hooks.create, seed.hello["id"], **hook)
+    store.write_sync(hooks.create, seed.hello["id"], **hook)
     path = f"{HELLO}/subscription"
     await hub.put(path, headers=reader)
     for _ in range(2):
@@ -101,7 +101,7 @@ async def test_watching_is_an_event_once(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: dict[str, str]
 ) -> None:
     hook = {"url": "https://receiver.example/in", "events": ["watch"]}
-    store.do(hooks.create, seed.hello["id"], **hook)
+    store.write_sync(hooks.create, seed.hello["id"], **hook)
     for body in ({"ignored": True}, {"subscribed": True}, {"subscribed": True, "ignored": True}):
         for _ in range(2):
             await hub.put(f"{HELLO}/subscription", json=body, headers=reader)
@@ -115,21 +115,23 @@ async def test_watching_is_an_event_once(
     own = bodies(store, "repository_subscription")
     assert [each["action"] for each in own] == ["updated"] * 3
     assert own[-1]["subscription"]["ignored"] is True
-    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 1
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM delivery")) == 1
 
 
 async def test_watching_sends_no_event_to_a_star_hook(
     hub: httpx.AsyncClient, store: Store, seed: Any, reader: dict[str, str]
 ) -> None:
-    store.do(hooks.create, seed.hello["id"], url="https://receiver.example/in", events=["*"])
+    store.write_sync(
+        hooks.create, seed.hello["id"], url="https://receiver.example/in", events=["*"]
+    )
     await hub.put(f"{HELLO}/subscription", json={"ignored": True}, headers=reader)
-    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 0
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM delivery")) == 0
 
 
 async def test_watchers_are_no_stars(
     hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str], reader: dict[str, str]
 ) -> None:
-    store.do(watching.set_stars, seed.hello["id"], 7)
+    store.write_sync(watching.set_stars, seed.hello["id"], 7)
     for who in (octo, reader):
         await hub.put(f"{HELLO}/subscription", headers=who)
     (repo,) = (await hub.get(MINE, headers=octo)).json()
@@ -256,7 +258,7 @@ async def test_watched_repositories_are_listed_if_they_can_be_read(
     assert names(await hub.get(path)) == ["octo/hello"]
     assert names(await hub.get(path, headers=reader)) == ["octo/hello"]
     assert names(await hub.get(path, headers=octo)) == ["octo/hello", "octo/vault"]
-    store.do(repositories.grant, seed.vault["id"], seed.reader["id"], "read")
+    store.write_sync(repositories.grant, seed.vault["id"], seed.reader["id"], "read")
     assert names(await hub.get(path, headers=reader)) == ["octo/hello", "octo/vault"]
     assert_error(await hub.get("/users/nobody/subscriptions"), 404, "Not Found")
 
@@ -270,8 +272,8 @@ async def test_as_many_statements_for_many_as_for_one(
 ) -> None:
     def fill(count: int) -> None:
         for number in range(count):
-            owner = store.do(accounts.create, f"owner-{number}")
-            watch(store, seed.octo, store.do(repositories.create, owner["id"], "thing"))
+            owner = store.write_sync(accounts.create, f"owner-{number}")
+            watch(store, seed.octo, store.write_sync(repositories.create, owner["id"], "thing"))
             watch(store, owner, seed.hello)
 
     async def count(path: str) -> int:

@@ -40,7 +40,7 @@ def acme(store: Store, seed: Any) -> Row:
 async def hub(
     store: Store, seed: Any, acme: Row, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
-    value, _ = store.do(tokens.create, seed.octo["id"], scopes=["write:org"])
+    value, _ = store.write_sync(tokens.create, seed.octo["id"], scopes=["write:org"])
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
     async with open_client(store, bounds, headers=bearer(value)) as opened:
         yield opened
@@ -161,7 +161,7 @@ async def test_an_unexpected_version_is_refused(hub: httpx.AsyncClient) -> None:
 async def test_a_custom_pattern_has_a_version_of_its_own(
     hub: httpx.AsyncClient, store: Store, acme: Row
 ) -> None:
-    store.do(secret_patterns.put_reported, acme["id"], OWN)
+    store.write_sync(secret_patterns.put_reported, acme["id"], OWN)
     before = await pattern(hub, "cp_1")
     assert before == {
         "token_type": "cp_1",
@@ -197,7 +197,7 @@ async def test_a_custom_pattern_has_a_version_of_its_own(
 async def test_one_wrong_pattern_refuses_the_whole_change(
     hub: httpx.AsyncClient, store: Store, acme: Row
 ) -> None:
-    store.do(secret_patterns.put_reported, acme["id"], OWN)
+    store.write_sync(secret_patterns.put_reported, acme["id"], OWN)
     first = (await listed(hub))["pattern_config_version"]
     for bad, status in (
         (custom("enabled", custom_pattern_version="x"), 409),
@@ -255,13 +255,13 @@ async def test_an_unknown_pattern_is_refused(
     hub: httpx.AsyncClient, store: Store, acme: Row
 ) -> None:
     for bad, field, code in UNKNOWN_PATTERNS:
-        store.do(secret_patterns.put_reported, acme["id"], OWN)
+        store.write_sync(secret_patterns.put_reported, acme["id"], OWN)
         content = assert_error(await hub.patch(AT, json=bad), 422, "Validation Failed", code=code)
         assert content["errors"][0]["field"] == field
 
 
 async def test_owners_alone(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
-    value, _ = store.do(tokens.create, seed.reader["id"], scopes=["admin:org"])
+    value, _ = store.write_sync(tokens.create, seed.reader["id"], scopes=["admin:org"])
     for method in ("GET", "PATCH"):
         assert_error(await hub.request(method, AT, headers=bearer(value)), 403, NOT_AN_OWNER)
 

@@ -119,8 +119,8 @@ async def test_a_run_of_its_own_repository_follows_its_new_name(
 ) -> None:
     reported = run(repository={"full_name": "Octo/Hello"})
     platform.report("workflow_run", "completed", workflow_run=reported)
-    store.do(repositories.rename, seed.hello, "hi")
-    store.do(repositories.create, seed.octo["id"], "hello")
+    store.write_sync(repositories.rename, seed.hello, "hi")
+    store.write_sync(repositories.create, seed.octo["id"], "hello")
     shown = (await hub.get("/repos/octo/hi/actions/runs/1")).json()
     assert shown["head_repository"] == shown["repository"]
 

@@ -80,9 +80,9 @@ def test_repositories(run, listed, store: Store):
         True,
         {"bob": "admin"},
     )
-    assert store.look(repositories.find, "ada", "bell")["description"] == "one bell"
+    assert store.read_sync(repositories.find, "ada", "bell")["description"] == "one bell"
     assert run("repo", "rename", "ada/bell", "chime").stdout == "ada/bell is ada/chime now\n"
-    assert store.look(repositories.find, "ada", "chime")["id"] == row["id"]
+    assert store.read_sync(repositories.find, "ada", "chime")["id"] == row["id"]
     run("repo", "add", "bell", code=2)
     run("repo", "add", "eve/bell", code=4)
     run("repo", "grant", "ada/none", "bob", "admin", code=4)
@@ -106,7 +106,7 @@ def test_a_token_is_shown_once(run, listed, store: Store):
     run("user", "add", "ada")
     made = run("token", "add", "ada", "--scope", "repo", "--note", "ci", "--expires", "30d")
     value = made.stdout.strip()
-    found = store.look(tokens.find, value)
+    found = store.read_sync(tokens.find, value)
     assert found["scopes"] == {"repo"}
     assert found["expires_at"] - store.clock.now() == pytest.approx(30 * 86400e6, abs=60e6)
     (row,) = listed("token", "list")
@@ -118,7 +118,7 @@ def test_a_token_is_shown_once(run, listed, store: Store):
 def test_token_permissions(run, store: Store):
     run("user", "add", "ada")
     made = run("token", "add", "ada", "--kind", "fine_grained", "--permission", "hooks=write")
-    assert store.look(tokens.find, made.stdout.strip())["permissions"] == {"hooks": "write"}
+    assert store.read_sync(tokens.find, made.stdout.strip())["permissions"] == {"hooks": "write"}
     run("token", "add", "ada", "--permission", "hooks", code=2)
     fine = ("token", "add", "ada", "--kind", "fine_grained")
     assert "level" in run(*fine, "--permission", "hooks=x", code=2).stderr
@@ -166,7 +166,7 @@ def test_tokens_are_removed_together_or_not_at_all(run, listed):
 
 def test_sources(run, listed, store: Store):
     def secret_of(name: str) -> str:
-        return store.look(
+        return store.read_sync(
             lambda db: next(
                 db.vault.open(row["secret"]) for row in sources.secrets(db) if row["name"] == name
             )

@@ -43,8 +43,8 @@ def test_a_hook_is_made_listed_and_changed(run: Any, listed: Any, store: Store) 
     secret = run("app", "hook", "Mill", URL).stdout.strip()
     (row,) = listed("hook", "list")
     assert (row["kind"], row["target"], row["events"]) == ("app", "mill", ["issues"])
-    hook = store.look(hooks.by_id, row["id"])
-    assert store.look(hooks.secret_of, hook) == secret
+    hook = store.read_sync(hooks.by_id, row["id"])
+    assert store.read_sync(hooks.secret_of, hook) == secret
     (ping,) = bodies(store, "ping")
     assert ping["sender"]["login"] == "ada"
     assert "already" in run("app", "hook", "Mill", URL, code=5).stderr
@@ -93,8 +93,8 @@ def test_commands_on_installations_emit_events(run: Any, store: Store) -> None:
     run("org", "remove", "tower", "--yes")
     actions = [event["action"] for event in bodies(store, "installation")]
     assert actions == ["created", "suspend", "unsuspend", "deleted", "created", "deleted"]
-    app = store.look(apps.by_slug, "mill")
-    hook = store.look(app_hooks.of, app["id"])
+    app = store.read_sync(apps.by_slug, "mill")
+    hook = store.read_sync(app_hooks.of, app["id"])
     assert len(waiting(store, hook["id"])) == 1 + len(actions)
 
 
@@ -131,8 +131,8 @@ def test_a_document_has_the_hook(run: Any, store: Store) -> None:
         return {row["name"]: row["outcome"] for row in made["changes"]}
 
     loaded(DOCUMENT)
-    app = store.look(apps.by_slug, "mill")
-    hook = store.look(app_hooks.of, app["id"])
+    app = store.read_sync(apps.by_slug, "mill")
+    hook = store.read_sync(app_hooks.of, app["id"])
     assert (hook["url"], hook["options"]) == ("https://mill.example/hook", {"timeout": 5.0})
     assert [event["action"] for event in bodies(store, "installation")] == ["created"]
     assert set(loaded(DOCUMENT).values()) == {"unchanged"}
@@ -140,8 +140,8 @@ def test_a_document_has_the_hook(run: Any, store: Store) -> None:
         "events: [issues]", "events: [push]"
     )
     assert loaded(changed)["Mill"] == "updated"
-    after = store.look(app_hooks.of, app["id"])
-    assert store.look(hooks.secret_of, after) == "two"
+    after = store.read_sync(app_hooks.of, app["id"])
+    assert store.read_sync(hooks.secret_of, after) == "two"
     assert after["events"] == ["push"]
     refused = DOCUMENT.replace("https://mill.example/hook", "https://10.0.0.1/hook")
     assert "apps[0].hook.url" in run("load", "-", stdin=refused, code=2).stderr

@@ -47,7 +47,7 @@ def add(run, name: str = "Lab", *more: str, code: int = 0):
 def test_an_app_s_secret_is_shown_once(run, listed, store: Store, ada):
     made = add(run, "Lab", "--description", "tries things")
     client_id, secret = made.stdout.split()
-    app = store.look(apps.by_client_id, client_id)
+    app = store.read_sync(apps.by_client_id, client_id)
     assert apps.check_secret(app, secret)
     assert app["description"] == "tries things"
     (row,) = listed("app", "list")
@@ -59,7 +59,7 @@ def test_an_app_s_secret_is_shown_once(run, listed, store: Store, ada):
 
 def test_a_new_app_is_printed_as_json(run, store: Store, ada):
     made = json.loads(add(run, "Lab", "--json").stdout)
-    app = store.look(apps.by_client_id, made["client_id"])
+    app = store.read_sync(apps.by_client_id, made["client_id"])
     assert apps.check_secret(app, made["client_secret"])
 
 
@@ -70,7 +70,7 @@ def test_a_token_can_belong_to_an_app(run, listed, store: Store, ada):
     narrow = run("token", "add", "ada", "--app", "Mill")
     assert plain.stdout.startswith("tso_")
     assert narrow.stdout.startswith("tsu_")
-    found = store.look(tokens.find, narrow.stdout.strip())
+    found = store.read_sync(tokens.find, narrow.stdout.strip())
     assert found["permissions"] == {"checks": "write"}
     assert [(row["app"], row["fingerprint"]) for row in listed("token", "list")] == [
         ("Mill", None),
@@ -88,9 +88,9 @@ def test_an_installation_token_needs_an_installation(run, store: Store, ada):
     run("app", "install", "mill", "ADA")
     made = run(*own, "Mill")
     assert made.stdout.startswith("ghs_")
-    found = store.look(tokens.find, made.stdout.strip())
-    mill = store.look(apps.by_name, "Mill")
-    ada_id = store.look(accounts.by_login, "ada")["id"]
+    found = store.read_sync(tokens.find, made.stdout.strip())
+    mill = store.read_sync(apps.by_name, "Mill")
+    ada_id = store.read_sync(accounts.by_login, "ada")["id"]
     assert (found["app_id"], found["target_id"]) == (mill["id"], ada_id)
     assert found["permissions"] == {"metadata": "read", "checks": "write"}
     assert found["expires_at"] is not None
@@ -120,7 +120,7 @@ def test_keys_of_an_app(run, listed, store: Store, ada):
 def test_a_manifest_is_stored_and_wrong_ones_are_refused(run, store: Store, ada):
     wanted = json.dumps({"name": "Kettle", "url": "https://kettle.example/"})
     code = run("app", "manifest", "-", "--owner", "ada", stdin=wanted).stdout.strip()
-    assert store.do(app_manifests.convert, code) is not None
+    assert store.write_sync(app_manifests.convert, code) is not None
     for wrong in ("{", "[]", "{}"):
         run("app", "manifest", "-", "--owner", "ada", stdin=wrong, code=2)
 
@@ -135,8 +135,8 @@ def test_with_an_app_go_its_tokens(run, listed, ada):
 
 def test_a_password_is_set_and_removed(run, store: Store, ada):
     def good(password: str) -> bool:
-        row = store.look(accounts.by_login, "ada")
-        return store.look(accounts.check_password, row["id"], password)
+        row = store.read_sync(accounts.by_login, "ada")
+        return store.read_sync(accounts.check_password, row["id"], password)
 
     shown = run("user", "password", "ada", stdin="open sesame\n").output
     assert "open sesame" not in shown
@@ -153,11 +153,11 @@ def test_a_password_is_set_and_removed(run, store: Store, ada):
 def test_one_time_passwords(run, store: Store, ada):
     uri = run("user", "one-time", "ada").stdout.strip()
     (secret,) = parse_qs(urlsplit(uri).query)["secret"]
-    mine = store.look(accounts.by_login, "ada")["id"]
-    assert store.look(totp.is_set_up, mine, secret)
+    mine = store.read_sync(accounts.by_login, "ada")["id"]
+    assert store.read_sync(totp.is_set_up, mine, secret)
     assert secret not in run("user", "list", "--json").output
     assert "removed" in run("user", "one-time", "ada", "--remove").stdout
-    assert not store.look(totp.required, mine)
+    assert not store.read_sync(totp.required, mine)
     assert "there were no" in run("user", "one-time", "ada", "--remove").stdout
 
 
@@ -173,16 +173,16 @@ def test_a_document_creates_apps_tokens_and_logins(run, store: Store):
     result = load(run)
     assert outcomes(result) == ["created"] * 7
     reported = json.loads(result.stdout)
-    mill = store.look(apps.by_name, "mill")
+    mill = store.read_sync(apps.by_name, "mill")
     assert list(reported["app_secrets"]) == ["Mill"]
     assert apps.check_secret(mill, reported["app_secrets"]["Mill"])
-    assert apps.check_secret(store.look(apps.by_client_id, "lab-client"), "s" * 40)
-    mine = store.look(accounts.by_login, "ada")["id"]
-    assert store.look(accounts.check_password, mine, "sesame")
-    assert store.look(totp.is_set_up, mine, SECRET)
-    found = store.look(tokens.find, reported["tokens"]["ada lab first"])
+    assert apps.check_secret(store.read_sync(apps.by_client_id, "lab-client"), "s" * 40)
+    mine = store.read_sync(accounts.by_login, "ada")["id"]
+    assert store.read_sync(accounts.check_password, mine, "sesame")
+    assert store.read_sync(totp.is_set_up, mine, SECRET)
+    found = store.read_sync(tokens.find, reported["tokens"]["ada lab first"])
     assert (found["kind"], found["scopes"]) == ("oauth", {"repo"})
-    assert store.look(grants.count, mine) == 2
+    assert store.read_sync(grants.count, mine) == 2
     again = load(run)
     assert outcomes(again) == ["unchanged"] * 7
     assert json.loads(again.stdout)["app_secrets"] == {}

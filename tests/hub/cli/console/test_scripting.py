@@ -132,7 +132,7 @@ def test_a_full_disk_has_the_exit_code_for_later(run, monkeypatch):
         raise Unavailable("the disk is full")
 
     run("user", "add", "ada")
-    monkeypatch.setattr(Store, "do", full)
+    monkeypatch.setattr(Store, "write_sync", full)
     assert run("user", "add", "bob", code=exits.LATER).stderr == "Error: the disk is full\n"
 
 

@@ -67,8 +67,8 @@ def follow(db: Connection) -> None:
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch, store: Store) -> Iterator[None]:
     """Fill the store. Make standard output a terminal of 80 columns in Kathmandu's time zone."""
-    store.do(fill)
-    store.do(follow)
+    store.write_sync(fill)
+    store.write_sync(follow)
     monkeypatch.setattr(output, "is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     monkeypatch.setenv("TZ", "Asia/Kathmandu")

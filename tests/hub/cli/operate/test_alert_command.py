@@ -29,7 +29,7 @@ def test_there_are_no_problems(run):
 
 
 def test_a_problem_is_shown_acknowledged_muted_and_opened_again(listed, run, store: Store):
-    hook_id = store.do(blocked)
+    hook_id = store.write_sync(blocked)
     name = f"ci.example/{KEY_BLOCKED}"
 
     def state() -> str:

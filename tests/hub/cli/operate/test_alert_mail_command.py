@@ -66,16 +66,16 @@ def test_users_can_unsubscribe_and_subscribe_again(run, store: Store):
         hook = hooks.create(db, repo["id"], url="https://ci.example/", events=["push"])
     for number in (hook["id"], 0):
         run("alert", "unsubscribe", "ada", number)
-        assert store.look(receivers.of_hook, number) == []
+        assert store.read_sync(receivers.of_hook, number) == []
         run("alert", "subscribe", "ada", number)
-        assert [row["login"] for row in store.look(receivers.of_hook, number)] == ["ada"]
+        assert [row["login"] for row in store.read_sync(receivers.of_hook, number)] == ["ada"]
     assert "whole installation" in run("alert", "subscribe", "ada", 0).stdout
     assert "hook 99" in run("alert", "unsubscribe", "ada", 99, code=4).stderr
     assert "nobody" in run("alert", "unsubscribe", "nobody", hook["id"], code=4).stderr
 
 
 def test_a_mail_that_waits_is_listed_with_its_next_attempt(listed, store: Store):
-    store.do(outbox.add, outbox.TEST, "ada@tower.example")
+    store.write_sync(outbox.add, outbox.TEST, "ada@tower.example")
     (row,) = listed("alert", "mails")
     assert row["state"] == "waiting"
     assert row["next_attempt_at"]

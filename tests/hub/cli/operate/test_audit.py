@@ -130,12 +130,12 @@ def test_the_audit_log_is_verified(run, store: Store):
     assert "is not there" in run("audit", "verify", "--expect", "9:ab", code=1).stdout
     run("audit", "verify", "--expect", "x", code=2)
     run("audit", "list", "--expect", head, code=2)
-    store.do(forge, "UPDATE audit SET actor = 'eve' WHERE id = 2")
+    store.write_sync(forge, "UPDATE audit SET actor = 'eve' WHERE id = 2")
     assert "entry 2 is not what was written" in run("audit", "verify", code=1).stdout
     found = json.loads(run("audit", "verify", "--json", code=1).stdout)
     assert len(found["problems"]) == 1
     assert found["entries"] == 4
-    store.do(forge, "UPDATE audit SET actor = CAST(x'ff' AS TEXT) WHERE id = 2")
+    store.write_sync(forge, "UPDATE audit SET actor = CAST(x'ff' AS TEXT) WHERE id = 2")
     assert "entry 2 is not what was written" in run("audit", "verify", code=1).stdout
     assert len(run("audit", "list").stdout.splitlines()) == 4
 

@@ -35,13 +35,13 @@ from store.pg_migration.tables import no_notifier
 def seeded(directory: Path) -> Path:
     """An installation with three events and a hook whose secret is encrypted."""
     with opened(directory) as store:
-        store.do(seed)
+        store.write_sync(seed)
     return directory
 
 
 def logins(folder: Path) -> list[str]:
     with opened(folder) as store:
-        return [row["login"] for row in store.look(accounts.list_all)]
+        return [row["login"] for row in store.read_sync(accounts.list_all)]
 
 
 def secret(folder: Path) -> str | None:
@@ -50,7 +50,7 @@ def secret(folder: Path) -> str | None:
         return hooks.secret_of(db, hook)
 
     with opened(folder) as store:
-        return store.look(read)
+        return store.read_sync(read)
 
 
 def mode(path: Path) -> int:
@@ -408,7 +408,7 @@ def test_there_is_nothing_to_back_up(run, fresh):
 def test_a_restore_brings_back_the_state_of_the_backup(run, seeded):
     run("backup", "copy.db")
     with opened(seeded) as store:
-        store.do(accounts.create, "bob")
+        store.write_sync(accounts.create, "bob")
     (seeded / "tocsin.db").chmod(0o644)
     said = run("restore", "copy.db").stdout
     assert "3 events" in said
@@ -426,14 +426,14 @@ def test_no_id_is_given_again_after_a_restore(run, seeded):
     """Programs may still use the ids that were given after the backup."""
     run("backup", "copy.db")
     with opened(seeded) as store:
-        bob = store.do(accounts.create, "bob")
-        lease_id = store.do(leases.acquire, "tests", 1)
+        bob = store.write_sync(accounts.create, "bob")
+        lease_id = store.write_sync(leases.acquire, "tests", 1)
     crash(seeded)
     run("restore", "copy.db")
     assert logins(seeded) == ["ada"]
     with opened(seeded) as store:
-        assert store.do(accounts.create, "eve")["id"] == bob["id"] + 1
-        assert store.do(leases.acquire, "tests", 1) == lease_id + 1
+        assert store.write_sync(accounts.create, "eve")["id"] == bob["id"] + 1
+        assert store.write_sync(leases.acquire, "tests", 1) == lease_id + 1
 
 
 @pytest.mark.parametrize("given", [2**63 - 1, "'many'", "x'00'"])
@@ -442,7 +442,7 @@ def test_a_damaged_database_names_no_id(run, seeded, given):
     altered(seeded / "tocsin.db", f"UPDATE sqlite_sequence SET seq = {given}")
     run("restore", "copy.db")
     with opened(seeded) as store:
-        assert store.do(accounts.create, "eve")["id"] == 2
+        assert store.write_sync(accounts.create, "eve")["id"] == 2
 
 
 @pytest.mark.parametrize("name", ["copy.db", "copy.db.zst"])
@@ -468,7 +468,7 @@ def test_a_restore_is_in_the_restored_audit_log(run, listed, seeded):
 def test_a_restore_beside_a_daemon_is_refused(run, seeded):
     run("backup", "copy.db")
     with opened(seeded) as store:
-        store.do(accounts.create, "bob")
+        store.write_sync(accounts.create, "bob")
         assert "stop tocsin first" in run("restore", "copy.db", code=5).stderr
     assert logins(seeded) == ["ada", "bob"]
     assert list(seeded.glob("tocsin.replaced-*")) == []
@@ -581,7 +581,7 @@ def test_a_backup_of_an_older_program_is_upgraded_at_the_start(run, seeded, monk
     run("restore", "old.db")
     assert logins(seeded) == []
     with opened(seeded) as store:
-        assert store.look(lambda db: db.value("SELECT count(*) FROM more")) == 0
+        assert store.read_sync(lambda db: db.value("SELECT count(*) FROM more")) == 0
 
 
 def test_a_database_that_is_damaged_is_put_aside_with_its_log(run, seeded):

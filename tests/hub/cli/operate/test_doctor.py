@@ -72,8 +72,8 @@ def examine(run) -> Examine:
 @pytest.fixture
 def well(store: Store, run, directory: Path, url: str) -> Store:
     """An installation without problems."""
-    store.do(seed)
-    store.do(lambda db: db.execute("UPDATE delivery SET state = 1"))
+    store.write_sync(seed)
+    store.write_sync(lambda db: db.execute("UPDATE delivery SET state = 1"))
     directory.chmod(0o700)
     if url == "sqlite":
         run("backup")
@@ -97,9 +97,9 @@ def test_all_is_well(examine, well, url, run):
 
 
 def test_doctor_changes_nothing(examine, well, directory, url):
-    before = well.look(lambda db: db.value("SELECT count(*) FROM audit"))
+    before = well.read_sync(lambda db: db.value("SELECT count(*) FROM audit"))
     examine()
-    assert well.look(lambda db: db.value("SELECT count(*) FROM audit")) == before
+    assert well.read_sync(lambda db: db.value("SELECT count(*) FROM audit")) == before
 
 
 # Settings.
@@ -278,7 +278,9 @@ def test_a_wrong_clock_is_found(examine, well, monkeypatch):
 
 
 def test_events_of_the_future(examine, well):
-    well.do(lambda db: db.execute("UPDATE event SET received_at = :at", at=4_000_000_000_000_000))
+    well.write_sync(
+        lambda db: db.execute("UPDATE event SET received_at = :at", at=4_000_000_000_000_000)
+    )
     assert "the clock was set back" in worst(examine(code=1)["clock"])["said"]
 
 
@@ -333,7 +335,7 @@ def test_a_missing_program_is_found(examine, well, monkeypatch):
 
 def test_a_damaged_database_is_found(examine, run, directory):
     with opened(directory) as store:
-        store.do(seed)
+        store.write_sync(seed)
     directory.chmod(0o700)
     path = directory / "tocsin.db"
     with path.open("r+b") as file:
@@ -350,7 +352,7 @@ def test_a_damaged_database_is_found(examine, run, directory):
 
 def test_a_damaged_index_is_found(examine, directory):
     with opened(directory) as store:
-        store.do(seed)
+        store.write_sync(seed)
     damage_index(directory / "tocsin.db")
     said = worst(examine(code=2)["database"])["said"]
     assert "missing from index sqlite_autoindex_account_1" in said
@@ -358,7 +360,7 @@ def test_a_damaged_index_is_found(examine, directory):
 
 def test_dangling_references(examine, directory):
     with opened(directory) as store:
-        store.do(seed)
+        store.write_sync(seed)
     with closing(sqlite3.connect(directory / "tocsin.db", isolation_level=None)) as raw:
         raw.execute("DELETE FROM repository")
     assert "refers to a row of repository" in worst(examine(code=2)["database"])["said"]
@@ -369,7 +371,7 @@ def test_a_long_check_of_a_database_is_left_out_by_default(examine, well, url, m
         return
     well.shut()
     with opened(Path()) as store:
-        store.do(many_rows)
+        store.write_sync(many_rows)
     monkeypatch.setattr(doctor_data, "PATIENCE", 0.0)
     assert worst(examine(code=1)["database"])["remedy"] == "tocsin doctor --thorough"
     assert worst(examine("--thorough")["database"])["level"] == "good"
@@ -388,7 +390,7 @@ def many_rows(db: Connection) -> None:
     ],
 )
 def test_a_database_of_another_version_is_found(examine, well, number, name, code, said):
-    well.do(
+    well.write_sync(
         lambda db: db.execute(
             "INSERT INTO migration (number, name, applied_at) VALUES (:number, :name, 0)",
             number=number,
@@ -398,13 +400,15 @@ def test_a_database_of_another_version_is_found(examine, well, number, name, cod
     found = examine(code=code)
     assert said in worst(found["database"])["said"]
     assert "deliveries" not in found, "doctor must not query an unknown schema"
-    well.do(lambda db: db.execute("DELETE FROM migration WHERE number = :number", number=number))
+    well.write_sync(
+        lambda db: db.execute("DELETE FROM migration WHERE number = :number", number=number)
+    )
 
 
 def test_a_database_to_be_upgraded_is_found(examine, well):
-    last = well.look(lambda db: db.one("SELECT * FROM migration ORDER BY number DESC LIMIT 1"))
+    last = well.read_sync(lambda db: db.one("SELECT * FROM migration ORDER BY number DESC LIMIT 1"))
     assert last is not None
-    well.do(
+    well.write_sync(
         lambda db: db.execute("DELETE FROM migration WHERE number = :number", number=last["number"])
     )
     assert (
@@ -412,7 +416,9 @@ def test_a_database_to_be_upgraded_is_found(examine, well):
     )
     columns = ", ".join(last)
     named = ", ".join(f":{name}" for name in last)
-    well.do(lambda db: db.execute(f"INSERT INTO migration ({columns}) VALUES ({named})", **last))
+    well.write_sync(
+        lambda db: db.execute(f"INSERT INTO migration ({columns}) VALUES ({named})", **last)
+    )
 
 
 def test_a_database_without_tables_is_found(run, directory):
@@ -448,7 +454,7 @@ def test_an_unusable_filter_is_found(examine, well, run):
     run("hook", "edit", 1, "--filter", json.dumps({"cel": "payload.size > 1"}))
     assert "filters" not in examine()
     newer = {"filter": {"payload": {"ref": {"$future": 1}}}}
-    well.do(lambda db: hooks.update(db, hooks.by_id(db, 1), options=newer))
+    well.write_sync(lambda db: hooks.update(db, hooks.by_id(db, 1), options=newer))
     finding = worst(examine(code=1)["filters"])
     assert finding["said"].startswith("hook 1 gets every event, because its filter is unusable: ")
     assert "$future" in finding["said"]
@@ -457,21 +463,21 @@ def test_an_unusable_filter_is_found(examine, well, run):
 def test_a_forgotten_pause_is_found(examine, well, run):
     run("hook", "pause", 1)
     assert "hooks" not in examine()
-    well.do(lambda db: db.execute("UPDATE hook SET paused_at = 1 WHERE id = 1"))
+    well.write_sync(lambda db: db.execute("UPDATE hook SET paused_at = 1 WHERE id = 1"))
     finding = worst(examine(code=1)["hooks"])
     assert finding["said"].startswith("hook 1 has been paused since 1970-01-01T00:00:00Z: ")
     assert finding["remedy"] == "tocsin hook resume 1"
 
 
 def test_a_missing_worker_is_found(examine, well):
-    well.do(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
+    well.write_sync(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
     finding = worst(examine(code=1)["deliveries"])
     assert finding["said"].startswith("no worker runs; 2 due")
     assert finding["remedy"] == "start tocsin"
 
 
 def test_a_worker_that_lags_is_found(examine, well, url):
-    well.do(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
+    well.write_sync(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
     assert well.engine.acquire_worker_lock()
 
     with transaction(well) as db:
@@ -481,37 +487,40 @@ def test_a_worker_that_lags_is_found(examine, well, url):
 
 
 def test_a_job_that_fails_again_and_again_is_found(examine, well):
-    well.do(jobs.save_schedules, [JobSchedule("prune", "daily", 0), JobSchedule("mail", "now", 0)])
+    well.write_sync(
+        jobs.save_schedules, [JobSchedule("prune", "daily", 0), JobSchedule("mail", "now", 0)]
+    )
     for failed in range(1, 4):
         assert "jobs" not in examine()
-        row = well.do(jobs.claim, "prune", "tower:1")
-        well.do(jobs.fail, row, "OSError: see the log")
-        well.do(lambda db: db.execute("UPDATE job SET rests_until = 0"))
-        assert well.look(jobs.get, "prune")["failures"] == failed
+        row = well.write_sync(jobs.claim, "prune", "tower:1")
+        well.write_sync(jobs.fail, row, "OSError: see the log")
+        well.write_sync(lambda db: db.execute("UPDATE job SET rests_until = 0"))
+        assert well.read_sync(jobs.get, "prune")["failures"] == failed
     (finding,) = examine(code=1)["jobs"]
     assert finding["said"] == "prune has failed 3 times in a row: OSError: see the log"
     assert "`tocsin job run prune`" in finding["remedy"]
-    well.do(jobs.claim, "prune", "tower:1")
+    well.write_sync(jobs.claim, "prune", "tower:1")
     assert "it runs again just now" in examine(code=1)["jobs"][0]["said"]
 
 
 def test_mails_that_were_not_sent_are_found(examine, well):
     refused, delayed = (
-        well.do(outbox.add, outbox.ALERTS, f"{name}@tower.example") for name in ("ada", "bob")
+        well.write_sync(outbox.add, outbox.ALERTS, f"{name}@tower.example")
+        for name in ("ada", "bob")
     )
     assert "mail" not in examine()
-    well.do(outbox.record_failed, refused, "550 no such user")
-    well.do(outbox.record_error, well.look(outbox.get, delayed), "no answer")
+    well.write_sync(outbox.record_failed, refused, "550 no such user")
+    well.write_sync(outbox.record_error, well.read_sync(outbox.get, delayed), "no answer")
     (finding,) = examine(code=1)["mail"]
     assert finding["said"].startswith("2 mails have failed within a day, or wait")
-    well.do(lambda db: db.execute("UPDATE mail SET due_at = NULL, ended_at = 0"))
+    well.write_sync(lambda db: db.execute("UPDATE mail SET due_at = NULL, ended_at = 0"))
     assert "mail" not in examine()
 
 
 def test_events_that_do_not_become_state_are_found(examine, well, monkeypatch):
     assert "state" not in examine()
     older = "UPDATE event SET received_at = received_at - :long"
-    well.do(lambda db: db.execute(older, long=2 * HOUR))
+    well.write_sync(lambda db: db.execute(older, long=2 * HOUR))
     (finding,) = examine(code=1)["state"]
     assert "have not become state" in finding["said"]
     monkeypatch.setenv("TOCSIN_REFLECT", "false")

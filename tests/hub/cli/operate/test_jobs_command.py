@@ -23,10 +23,10 @@ from worker.jobs import expire
 
 def limited(store: Store) -> None:
     """Create a repository whose interaction limit has expired."""
-    owner = store.do(accounts.create, "ada")
-    repo = store.do(repositories.create, owner["id"], "engine")
+    owner = store.write_sync(accounts.create, "ada")
+    repo = store.write_sync(repositories.create, owner["id"], "engine")
     over = store.clock.now() - SECOND
-    store.do(interaction_limits.limit_repository, repo, "existing_users", over)
+    store.write_sync(interaction_limits.limit_repository, repo, "existing_users", over)
 
 
 def test_before_any_worker_was_there(listed, run, store: Store):
@@ -46,7 +46,7 @@ def test_before_any_worker_was_there(listed, run, store: Store):
     assert prune["next_run_at"][14:16] in ("00", "10", "20", "30", "40", "50")
     assert "*/10 * * * *" in run("job", "list").stdout
     assert "schedule\t*/10 * * * *\n" in run("job", "show", "prune").stdout
-    assert store.look(jobs.every) == [], "listing the jobs changes nothing"
+    assert store.read_sync(jobs.every) == [], "listing the jobs changes nothing"
 
 
 def test_a_job_can_be_run_without_a_worker(run, listed, store: Store):
@@ -56,18 +56,18 @@ def test_a_job_can_be_run_without_a_worker(run, listed, store: Store):
     assert (row["outcome"], row["error"], row["next_run_at"]) == ("done", None, None)
     assert row["last_run_at"]
     assert row["seconds"] >= 0
-    (event,) = store.look(event_queries.newest, limit=9)
+    (event,) = store.read_sync(event_queries.newest, limit=9)
     assert (event["name"], event["action"]) == ("interaction_limit", "expired")
     # A second run has nothing to do.
     run("job", "run", "expire")
-    assert len(store.look(event_queries.newest, limit=9)) == 1
+    assert len(store.read_sync(event_queries.newest, limit=9)) == 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_a_job_of_root_leaves_files_of_the_owner(run, store: Store, directory: Path, url: str):
     """A daemon of another user can use them: it could not start, or not read a report."""
     yesterday = usage_days.iso(usage_days.of_moment(store.clock.now()) - 1)
-    store.do(many, store.do(using), yesterday, 1, 1)
+    store.write_sync(many, store.write_sync(using), yesterday, 1, 1)
     for path in (directory, *directory.iterdir()):
         os.chown(path, 12345, 12345)
     run("job", "run", "reports")
@@ -96,15 +96,15 @@ def test_an_unknown_job_is_reported(run, store: Store):
 
 def test_a_running_job_is_listed(listed, store: Store):
     plan = jobs.JobSchedule("prune", "*/10 * * * *", store.clock.now())
-    store.do(jobs.save_schedules, [plan])
-    store.do(jobs.claim, "prune", "a worker")
+    store.write_sync(jobs.save_schedules, [plan])
+    store.write_sync(jobs.claim, "prune", "a worker")
     (row,) = [row for row in listed("job", "list") if row["name"] == "prune"]
     assert (row["outcome"], row["seconds"]) == ("running", None)
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
 def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest.MonkeyPatch):
-    lease = store.do(leases.acquire, "far away", MINUTE)
+    lease = store.write_sync(leases.acquire, "far away", MINUTE)
     looks = []
 
     def done_at_once(db: Connection) -> None:
@@ -115,30 +115,30 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
         """Stand in for `time.sleep`. During the third pause, the worker completes the job."""
         looks.append(seconds)
         if len(looks) == 3:
-            store.do(done_at_once)
+            store.write_sync(done_at_once)
 
     monkeypatch.setattr(time, "sleep", work)
     assert run("job", "run", "prune").stdout.startswith("prune: done in 0.")
     assert len(looks) == 3
     # Without a worker, the command runs the job itself.
-    store.do(leases.release, lease)
+    store.write_sync(leases.release, lease)
     run("job", "run", "prune")
-    found = required(store.look(jobs.get, "prune"))
+    found = required(store.read_sync(jobs.get, "prune"))
     assert found["holder"] != "far away"
 
 
 def test_a_run_without_a_worker_does_not_hide_its_absence(run, store: Store):
     """The hook failed for a second before the worker was off."""
     limited(store)
-    hook = store.do(hooks.create, 1, url="https://a.example/", events=["push"])
+    hook = store.write_sync(hooks.create, 1, url="https://a.example/", events=["push"])
     run("job", "run", "expire")
-    ended = required(store.look(jobs.last_end))
+    ended = required(store.read_sync(jobs.last_end))
     absent = "UPDATE job SET ended_at = :at"
-    store.do(lambda db: db.execute(absent, at=ended - 5 * DAY))
+    store.write_sync(lambda db: db.execute(absent, at=ended - 5 * DAY))
     failing = "UPDATE hook SET failing_since = :at"
-    store.do(lambda db: db.execute(failing, at=ended - 5 * DAY - SECOND))
+    store.write_sync(lambda db: db.execute(failing, at=ended - 5 * DAY - SECOND))
     run("job", "run", "expire")
-    row = required(store.look(hooks.by_id, hook["id"]))
+    row = required(store.read_sync(hooks.by_id, hook["id"]))
     assert row["failing_since"] >= ended - SECOND
 
 

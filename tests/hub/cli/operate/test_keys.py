@@ -29,7 +29,7 @@ def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def path(store: Store, directory: Path) -> Path:
-    store.do(seed)
+    store.write_sync(seed)
     return directory / "secret.key"
 
 
@@ -41,7 +41,7 @@ def rotate(run, url: str) -> Callable[..., Any]:
 
 
 def secrets(store: Store) -> list[str | None]:
-    return store.look(lambda db: [hooks.secret_of(db, row) for row in hooks.every(db)])
+    return store.read_sync(lambda db: [hooks.secret_of(db, row) for row in hooks.every(db)])
 
 
 def values(path: Path) -> list[bytes]:
@@ -146,7 +146,7 @@ def test_a_secret_that_no_key_opens_keeps_the_old_keys(rotate, store, path):
     assert "hook.secret: 1 encrypted again, no key decrypts 1" in refused.stdout
     assert "no key decrypts 1 secrets" in refused.stderr
     assert len(values(path)) == 2
-    store.do(lambda db: db.execute("DELETE FROM hook WHERE secret = :bad", bad=b"?"))
+    store.write_sync(lambda db: db.execute("DELETE FROM hook WHERE secret = :bad", bad=b"?"))
     rotate()
     assert len(values(path)) == 1
 

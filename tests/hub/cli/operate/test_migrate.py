@@ -57,7 +57,7 @@ def test_a_copy_is_followed_by_the_switch(run, store: Store, hook_id, target):
     assert re.search(r"^event\s+3\s+[0-9a-f]{32}$", first.stdout, re.M)
     assert "the same with --switch finishes the move" in first.stdout
     assert run("status").stdout
-    store.do(events.accept_all, [IncomingEvent(1, "guid-later", 1, "push", b"{}")])
+    store.write_sync(events.accept_all, [IncomingEvent(1, "guid-later", 1, "push", b"{}")])
     second = run("migrate", "--to", target, "--switch")
     assert re.search(r"^event\s+4\s+[0-9a-f]{32}$", second.stdout, re.M)
     assert "secret.key" in second.stdout
@@ -285,7 +285,7 @@ class Pushes:
 
 
 def test_a_migration_under_load_loses_nothing(store: Store, target, start, receivers):
-    token = store.do(prepare, receivers.url)
+    token = store.write_sync(prepare, receivers.url)
     worker = start("serve", "--only", "worker")
     said(worker, "at work")
     hub = start("serve", "--only", "hub", "--port", "0")
@@ -326,7 +326,7 @@ def test_a_migration_under_load_loses_nothing(store: Store, target, start, recei
 
 
 def test_a_switch_that_is_killed_is_finished_by_the_next(store: Store, target, start, receivers):
-    token = store.do(prepare, receivers.url)
+    token = store.write_sync(prepare, receivers.url)
     hub = start("serve", "--only", "hub", "--port", "0")
     pushes = Pushes(said(hub, r"at work: (\S+)$"), token)
     with pushes.going_on():

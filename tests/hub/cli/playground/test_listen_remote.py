@@ -86,7 +86,7 @@ def push(hub: str, token: str, ref: str = "main") -> None:
 
 def live_hooks(directory: Path) -> list[str]:
     with opened(directory) as store:
-        return [row["url"] for row in store.look(hooks.every)]
+        return [row["url"] for row in store.read_sync(hooks.every)]
 
 
 def test_deliveries_reach_an_application_behind_a_wall(start, directory, token, application):
@@ -119,8 +119,8 @@ def test_deliveries_reach_an_application_behind_a_wall(start, directory, token, 
 def recorded(directory: Path, event: str = "push") -> dict[str, Any] | None:
     """Return the recorded attempt of the event, or None."""
     with opened(directory) as store:
-        rows = store.look(attempts.page, 1, limit=5, event=event)
-        return store.look(attempts.get, 1, rows[0]["id"]) if rows else None
+        rows = store.read_sync(attempts.page, 1, limit=5, event=event)
+        return store.read_sync(attempts.get, 1, rows[0]["id"]) if rows else None
 
 
 def redelivered(hub: str, token: str, attempt_id: int) -> int:

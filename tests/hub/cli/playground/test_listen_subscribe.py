@@ -17,7 +17,7 @@ ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 
 def live_hooks(directory) -> list[str]:
     with opened(directory) as store:
-        return [row["url"] for row in store.look(hooks.every)]
+        return [row["url"] for row in store.read_sync(hooks.every)]
 
 
 def push(hub: str, token: str) -> None:
@@ -46,7 +46,7 @@ def test_the_hook_is_made_verified_and_removed(start, directory, token, number):
     assert (code, err) == (0, "")
     assert live_hooks(directory) == []
     with opened(directory) as store:
-        said = [row["action"] for row in store.look(audit_search.page, limit=10)]
+        said = [row["action"] for row in store.read_sync(audit_search.page, limit=10)]
     assert said.count("tocsin listen") == 2
 
 
@@ -55,7 +55,9 @@ def test_a_missing_daemon_is_reported(start, directory, token):
     receiver.said("no worker runs: deliveries begin when `tocsin serve` runs", error=True)
     receiver.said("hook 1 of ada/bell", error=True)
     with opened(directory) as store:
-        ((events, options),) = [(row["events"], row["options"]) for row in store.look(hooks.every)]
+        ((events, options),) = [
+            (row["events"], row["options"]) for row in store.read_sync(hooks.every)
+        ]
     assert (events, options) == (["push"], {})
     assert receiver.end()[0] == 0
     assert live_hooks(directory) == []

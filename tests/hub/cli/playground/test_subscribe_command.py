@@ -14,17 +14,17 @@ URL = "https://other.example/hook"
 @pytest.fixture(autouse=True)
 def repository(directory) -> None:
     with opened(directory) as store:
-        store.do(seed)
+        store.write_sync(seed)
 
 
 def listed(directory):
     with opened(directory) as store:
-        return {row["url"]: row for row in store.look(hooks.every)}
+        return {row["url"]: row for row in store.read_sync(hooks.every)}
 
 
 def secret_of(directory, url: str) -> str | None:
     with opened(directory) as store:
-        return store.look(lambda db: hooks.secret_of(db, listed(directory)[url]))
+        return store.read_sync(lambda db: hooks.secret_of(db, listed(directory)[url]))
 
 
 def test_a_new_hook_gets_a_ping_and_a_random_secret(run, directory):
@@ -34,7 +34,9 @@ def test_a_new_hook_gets_a_ping_and_a_random_secret(run, directory):
     hook = listed(directory)[URL]
     assert (hook["events"], hook["content_type"], hook["active"]) == (["*"], "json", 1)
     with opened(directory) as store:
-        (ping,) = [row for row in store.look(delivery_queries.page, limit=9) if row["hook_id"] == 2]
+        (ping,) = [
+            row for row in store.read_sync(delivery_queries.page, limit=9) if row["hook_id"] == 2
+        ]
     assert ping["event"] == "ping"
 
 
@@ -68,7 +70,7 @@ def test_another_format_is_another_hook_with_a_secret_of_its_own(run, directory)
     assert f"hook 2 delivers fork, star of ada/bell to {known}" in done.stderr
     assert secret_of(directory, known) == done.stdout.strip()
     with opened(directory) as store:
-        first, second = store.look(hooks.every)
+        first, second = store.read_sync(hooks.every)
     assert (first["events"], first["content_type"]) == (["push"], "form")
     done = run("subscribe", "ada/bell", known, "--event", "issues", "--event", "push", "--json")
     shown = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")

@@ -156,8 +156,8 @@ def test_a_variable_that_is_no_setting_is_named(manager, monkeypatch):
 
 def test_the_start_names_hooks_with_an_unusable_filter(manager, tmp_path):
     store = open_store("sqlite", data_dir=tmp_path)
-    store.do(seed)
-    store.do(lambda db: db.execute("UPDATE hook SET filter = '{\"ref\": 1}'"))
+    store.write_sync(seed)
+    store.write_sync(lambda db: db.execute("UPDATE hook SET filter = '{\"ref\": 1}'"))
     store.shut()
     manager.start()
     reason = "hook 1 gets every event, because its filter is unusable: ref: "
@@ -169,7 +169,7 @@ def test_the_start_names_hooks_with_an_unusable_filter(manager, tmp_path):
 def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
     """Return the outcome and the details of each reload in the audit log, newest first."""
     store = open_store("sqlite", data_dir=folder)
-    rows = store.look(audit_search.page, AuditFilter(actions=["settings reload"]), limit=9)
+    rows = store.read_sync(audit_search.page, AuditFilter(actions=["settings reload"]), limit=9)
     store.shut()
     assert all(row["via"] == "daemon" for row in rows)
     return [(row["outcome"], row["details"]) for row in rows]

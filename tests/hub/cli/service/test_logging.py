@@ -397,7 +397,7 @@ def everything(serving: Serving) -> None:
     ("url", "form"), [("sqlite", "human"), ("postgres", "json")], indirect=["url"]
 )
 def test_no_secret_is_logged(directory: Path, store: Store, form: str) -> None:
-    token = store.do(people)
+    token = store.write_sync(people)
     with Serving(directory, token, form) as serving:
         everything(serving)
         wait_until(lambda: "deliveries are dead" in serving.said())

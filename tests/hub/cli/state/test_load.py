@@ -50,24 +50,27 @@ def outcomes(result) -> dict[str, str]:
 def test_a_whole_document_is_loaded(load, store: Store):
     result = load(DOCUMENT)
     assert "8 created, 0 updated, 0 unchanged" in result.stdout
-    ada = store.look(accounts.by_login, "ada")
+    ada = store.read_sync(accounts.by_login, "ada")
     assert (ada["name"], ada["site_admin"]) == ("Ada", 1)
-    assert store.look(accounts.check_password, ada["id"], "sesame")
-    tower, bob = store.look(accounts.by_login, "tower"), store.look(accounts.by_login, "bob")
-    assert store.look(accounts.organization_role, tower["id"], ada["id"]) == "admin"
-    repo = store.look(repositories.find, "tower", "bells")
+    assert store.read_sync(accounts.check_password, ada["id"], "sesame")
+    tower, bob = (
+        store.read_sync(accounts.by_login, "tower"),
+        store.read_sync(accounts.by_login, "bob"),
+    )
+    assert store.read_sync(accounts.organization_role, tower["id"], ada["id"]) == "admin"
+    repo = store.read_sync(repositories.find, "tower", "bells")
     assert (repo["private"], repo["description"]) == (1, "eight of them")
-    assert store.look(repositories.role_of, repo, bob) == "write"
-    assert store.look(sources.by_name, "forge")["owner_id"] == tower["id"]
-    hook = store.look(hooks.by_url, repo["id"], "https://receiver.example/hook")
+    assert store.read_sync(repositories.role_of, repo, bob) == "write"
+    assert store.read_sync(sources.by_name, "forge")["owner_id"] == tower["id"]
+    hook = store.read_sync(hooks.by_url, repo["id"], "https://receiver.example/hook")
     assert (hook["events"], hook["content_type"]) == (["push", "issues"], "json")
     assert hook["options"] == {"timeout": 3, "retries": [0, 5]}
-    assert store.look(hooks.secret_of, hook) == "quiet"
+    assert store.read_sync(hooks.secret_of, hook) == "quiet"
 
 
 def test_a_made_up_token_is_shown_once(load, store: Store):
     value = json.loads(load(DOCUMENT, "--json").stdout)["tokens"]["ada ci"]
-    assert store.look(tokens.find, value)["scopes"] == {"repo"}
+    assert store.read_sync(tokens.find, value)["scopes"] == {"repo"}
     again = load(DOCUMENT, "--json").stdout
     assert json.loads(again)["tokens"] == {}
     assert value not in again
@@ -81,11 +84,11 @@ def test_secrets_are_not_shown(load):
 
 def test_again_changes_nothing(load, store: Store):
     load(DOCUMENT)
-    before = store.look(
+    before = store.read_sync(
         lambda db: (accounts.list_all(db), repositories.list_all(db), hooks.every(db))
     )
     assert set(outcomes(load(DOCUMENT, "--json")).values()) == {"unchanged"}
-    after = store.look(
+    after = store.read_sync(
         lambda db: (accounts.list_all(db), repositories.list_all(db), hooks.every(db))
     )
     assert after == before
@@ -118,11 +121,11 @@ def test_unmentioned_fields_are_kept(load, store: Store):
     load(DOCUMENT)
     load("users: [{login: ada}]\nhooks: [{repository: tower/bells, url: URL}]".replace(
         "URL", "'https://receiver.example/hook'"))  # fmt: skip
-    assert store.look(accounts.by_login, "ada")["name"] == "Ada"
-    repo = store.look(repositories.find, "tower", "bells")
-    hook = store.look(hooks.by_url, repo["id"], "https://receiver.example/hook")
+    assert store.read_sync(accounts.by_login, "ada")["name"] == "Ada"
+    repo = store.read_sync(repositories.find, "tower", "bells")
+    hook = store.read_sync(hooks.by_url, repo["id"], "https://receiver.example/hook")
     assert (hook["events"], hook["content_type"]) == (["push", "issues"], "json")
-    assert store.look(hooks.secret_of, hook) == "quiet"
+    assert store.read_sync(hooks.secret_of, hook) == "quiet"
 
 
 def test_a_token_made_otherwise_is_not_changed(load):
@@ -162,7 +165,7 @@ def test_one_failure_undoes_all(load, listed, store: Store):
         "Error: standard input:2: repositories[0]: there is no account 'eve':"
         " `tocsin user list` and `tocsin org list` list them\n"
     )
-    assert store.look(accounts.list_all) == []
+    assert store.read_sync(accounts.list_all) == []
 
 
 def test_a_document_is_applied_again_after_a_conflict(
@@ -178,7 +181,7 @@ def test_a_document_is_applied_again_after_a_conflict(
 
     monkeypatch.setattr(accounts, "create", disturbed)
     load("users: [{login: ada}]")
-    assert [row["login"] for row in store.look(accounts.list_all)] == ["ada"]
+    assert [row["login"] for row in store.read_sync(accounts.list_all)] == ["ada"]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +258,7 @@ hooks:
 def test_a_hook_with_batches_and_a_filter_in_cel(load, store: Store):
     load(BATCHED)
     assert set(outcomes(load(BATCHED, "--json")).values()) == {"unchanged"}
-    hook = store.look(hooks.by_id, 1)
+    hook = store.read_sync(hooks.by_id, 1)
     assert hook["options"]["batch"] == {"max_events": 5, "max_bytes": 1_000_000, "max_wait": 2}
     assert hook["options"]["filter"] == {"cel": "payload.ref == 'refs/heads/main'"}
     refused = load(BATCHED.replace("==", "="), code=2)
@@ -275,16 +278,16 @@ tokens: [{user: ada, note: in, sso: [tower]}, {user: ada, note: out}]
 
 def test_single_sign_on_and_authorized_tokens_are_loaded(load, store: Store):
     load(SIGN_ON)
-    tower = store.look(accounts.by_login, "tower")
-    found = {row["note"]: row["id"] for row in store.look(tokens.list_all)}
-    assert store.look(sso.permits, tower["id"], found["in"])
-    assert not store.look(sso.permits, tower["id"], found["out"])
+    tower = store.read_sync(accounts.by_login, "tower")
+    found = {row["note"]: row["id"] for row in store.read_sync(tokens.list_all)}
+    assert store.read_sync(sso.permits, tower["id"], found["in"])
+    assert not store.read_sync(sso.permits, tower["id"], found["out"])
     assert "0 created, 0 updated, 4 unchanged" in load(SIGN_ON).stdout
     again = load(SIGN_ON.replace("note: out", "note: out, sso: [tower]"))
     assert "0 created, 1 updated, 3 unchanged" in again.stdout
-    assert store.look(sso.permits, tower["id"], found["out"])
+    assert store.read_sync(sso.permits, tower["id"], found["out"])
     load(SIGN_ON.replace("sso: true", "sso: false"))
-    assert not store.look(sso.enforced, tower["id"])
+    assert not store.read_sync(sso.enforced, tower["id"])
 
 
 def many_hooks(count: int) -> str:
@@ -303,7 +306,7 @@ def test_an_event_has_20_hooks_at_most(load, store: Store):
     assert "hooks[20]" in refused.stderr
     assert 'The "push" event cannot have more than 20 hooks' in refused.stderr
     load(many_hooks(20))
-    assert len(store.look(hooks.every)) == 20
+    assert len(store.read_sync(hooks.every)) == 20
 
 
 def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest.MonkeyPatch):
@@ -312,14 +315,14 @@ def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest
     assert "more than 22 hooks" in load(many_hooks(23), code=2).stderr
     monkeypatch.setenv("TOCSIN_HOOKS_PER_EVENT", "0")
     load(many_hooks(40))
-    assert len(store.look(hooks.every)) == 40
+    assert len(store.read_sync(hooks.every)) == 40
 
 
 def test_a_pull_hook_is_loaded(load, store: Store):
     document = many_hooks(1).replace("https://receiver.example/0", "pull:ci")
     load(document)
     assert "0 created, 0 updated" in load(document).stdout
-    assert [row["url"] for row in store.look(hooks.every)] == ["pull:ci"]
+    assert [row["url"] for row in store.read_sync(hooks.every)] == ["pull:ci"]
     wrong = load(document.replace("pull:ci", "pull:"), code=2)
     assert "hooks[0].url" in wrong.stderr
 
@@ -357,7 +360,7 @@ hooks:
 
 def test_hooks_around_repositories(load, store: Store):
     def listed():
-        rows = store.look(hooks.every)
+        rows = store.read_sync(hooks.every)
         return [(row["repository"], row["organization"], row["events"]) for row in rows]
 
     load(AROUND)

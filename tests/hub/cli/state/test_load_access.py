@@ -35,14 +35,14 @@ def test_the_access_of_a_document_is_applied(load, store: Store):
     load(DOCUMENT)
     again = load(DOCUMENT)
     assert {each["outcome"] for each in json.loads(again.stdout)["changes"]} == {"unchanged"}
-    tower, ada, bob = (store.look(accounts.by_login, name) for name in ("tower", "ada", "bob"))
-    bells = store.look(repositories.find, "tower", "bells")
-    assert store.look(memberships.is_public, tower["id"], ada["id"])
-    assert not store.look(memberships.is_public, tower["id"], bob["id"])
-    assert store.look(branch_protection.patterns, bells["id"]) == [BranchPattern("main")]
-    details = store.look(repository_details.details, [bells["id"]])[bells["id"]]
+    tower, ada, bob = (store.read_sync(accounts.by_login, name) for name in ("tower", "ada", "bob"))
+    bells = store.read_sync(repositories.find, "tower", "bells")
+    assert store.read_sync(memberships.is_public, tower["id"], ada["id"])
+    assert not store.read_sync(memberships.is_public, tower["id"], bob["id"])
+    assert store.read_sync(branch_protection.patterns, bells["id"]) == [BranchPattern("main")]
+    details = store.read_sync(repository_details.details, [bells["id"]])[bells["id"]]
     assert (details["has_wiki"], details["has_issues"]) == (1, 1)
-    assert store.look(repositories.role_of, bells, bob) == "write"
+    assert store.read_sync(repositories.role_of, bells, bob) == "write"
 
 
 def test_features_and_permissions_change(load, store: Store):
@@ -52,10 +52,10 @@ def test_features_and_permissions_change(load, store: Store):
     outcomes = {each["name"]: each["outcome"] for each in found}
     assert (outcomes["tower/bells"], outcomes["tower Ringers"]) == ("updated", "updated")
     bells, bob = (
-        store.look(repositories.find, "tower", "bells"),
-        store.look(accounts.by_login, "bob"),
+        store.read_sync(repositories.find, "tower", "bells"),
+        store.read_sync(accounts.by_login, "bob"),
     )
-    assert store.look(repositories.role_of, bells, bob) == "read"
+    assert store.read_sync(repositories.role_of, bells, bob) == "read"
 
 
 def test_only_members_are_public_members(load, store: Store):
@@ -64,7 +64,7 @@ def test_only_members_are_public_members(load, store: Store):
     document = DOCUMENT.replace("{login: bob}", "{login: bob}, {login: eve}")
     result = load(document.replace("public_members: [ada]", "public_members: [eve]"), code=2)
     assert "'eve' is in public_members, but is no member of tower" in result.stderr
-    assert store.look(accounts.by_login, "tower") is None
+    assert store.read_sync(accounts.by_login, "tower") is None
 
 
 def test_a_team_has_no_role_outside_its_organization(load):

@@ -24,16 +24,16 @@ DOCUMENT: dict[str, Any] = {
 
 
 def kept(store: Store) -> tuple[Row, set[int]]:
-    tower = store.look(organizations.by_login, "tower")
-    row = store.look(agent_variables.get, tower["id"], "region")
-    return row, store.look(agent_repositories.ids, row["id"])
+    tower = store.read_sync(organizations.by_login, "tower")
+    row = store.read_sync(agent_variables.get, tower["id"], "region")
+    return row, store.read_sync(agent_repositories.ids, row["id"])
 
 
 def test_agent_variables_are_made_once(load, store: Store):
     assert "3 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     row, selected = kept(store)
     assert (row["name"], row["value"], row["visibility"]) == ("REGION", "north", "selected")
-    assert selected == {store.look(repositories.find, "tower", "bells")["id"]}
+    assert selected == {store.read_sync(repositories.find, "tower", "bells")["id"]}
     assert "0 created, 0 updated, 3 unchanged" in load(DOCUMENT).stdout
 
 

@@ -36,12 +36,14 @@ DOCUMENT: dict[str, Any] = {
 
 
 def kept(store: Store) -> Row:
-    tower = store.look(organizations.by_login, "tower")
-    return store.look(deployment_records.get, tower["id"], DeploymentPlace("production"), "web")
+    tower = store.read_sync(organizations.by_login, "tower")
+    return store.read_sync(
+        deployment_records.get, tower["id"], DeploymentPlace("production"), "web"
+    )
 
 
 def copy(store: Store) -> Row:
-    return store.look(storage_records.get, 1, Storage("https://registry.example"))
+    return store.read_sync(storage_records.get, 1, Storage("https://registry.example"))
 
 
 def test_artifacts_are_made_once(load, store: Store):
@@ -94,7 +96,7 @@ def test_the_first_name_and_version_of_an_artifact_count(load, store: Store):
     }
 
     def artifact() -> Row | None:
-        return store.look(lambda db: db.one("SELECT name, version, updated_at FROM artifact"))
+        return store.read_sync(lambda db: db.one("SELECT name, version, updated_at FROM artifact"))
 
     load(document)
     before = artifact()

@@ -48,9 +48,9 @@ DOCUMENT: dict[str, Any] = {
 
 
 def run_of(store: Store, name: str):
-    repo = store.look(repositories.find, "ada", "engine")
-    (suite_id,) = store.look(check_suites.of_commit, repo["id"], SHA)
-    return store.look(check_runs.newest, suite_id, name)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    (suite_id,) = store.read_sync(check_suites.of_commit, repo["id"], SHA)
+    return store.read_sync(check_runs.newest, suite_id, name)
 
 
 def changed(number: int, **fields: Any) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def test_check_runs_are_loaded_and_loading_again_changes_nothing(load, store: St
     assert lint["images"] == [{"alt": "A", "image_url": "https://x.example/a.png", "caption": None}]
     assert (lint["annotations"], lint["actions"][0]["label"]) == (1, "Fix")
     assert (test["status"], test["details_url"]) == ("queued", "https://ci.example/")
-    repo = store.look(repositories.find, "ada", "engine")
-    suite = store.look(check_suites.get, repo["id"], lint["suite_number"])
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    suite = store.read_sync(check_suites.get, repo["id"], lint["suite_number"])
     assert (suite["status"], suite["head_branch"]) == ("queued", "main")
     assert "0 created, 0 updated, 6 unchanged" in load(DOCUMENT).stdout
 
@@ -99,7 +99,7 @@ def test_a_changed_check_run_is_updated(load, store: Store, fields: dict[str, An
     assert "0 created, 0 updated, 6 unchanged" in load(document).stdout
     lint = run_of(store, "lint")
     assert lint["annotations"] == len(
-        store.look(check_annotations.page, lint["id"], limit=9, offset=0)
+        store.read_sync(check_annotations.page, lint["id"], limit=9, offset=0)
     )
 
 

@@ -27,8 +27,8 @@ DOCUMENT: dict[str, Any] = {
 
 
 def kept(store: Store) -> Row:
-    repo = store.look(repositories.find, "ada", "engine")
-    (row,) = store.look(commit_comments.page, repo["id"], limit=9, offset=0)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    (row,) = store.read_sync(commit_comments.page, repo["id"], limit=9, offset=0)
     return row
 
 
@@ -115,7 +115,7 @@ def test_authors_have_their_relation_to_the_repository(load, store: Store):
         rows += commit_comments.page(db, repo["id"], limit=9, offset=0)
         return [row["author_association"] for row in rows if row is not None]
 
-    assert store.look(associations) == [*AUTHORS.values()] * 5
+    assert store.read_sync(associations) == [*AUTHORS.values()] * 5
     # Later roles do not alter the relation, as after an operation.
     load({"repositories": [{"name": "tower/bells", "collaborators": {"eve": "write"}}]})
     assert "0 created, 0 updated, 15 unchanged" in load(parts).stdout

@@ -39,13 +39,13 @@ def test_a_status_is_added_if_it_differs(load: Any, store: Store) -> None:
     assert outcome(load(STATUS)) == "created"
     assert outcome(load(STATUS)) == "unchanged"
     assert outcome(load({**STATUS, "context": "CI", "state": "success"})) == "updated"
-    repo = store.look(repositories.find, "ada", "engine")
-    rows = store.look(commit_statuses.page, repo["id"], SHA, limit=9, offset=0)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    rows = store.read_sync(commit_statuses.page, repo["id"], SHA, limit=9, offset=0)
     assert sorted((row["state"], row["description"]) for row in rows) == [
         ("pending", "It rings"),
         ("success", "It rings"),
     ]
-    newest = store.look(commit_statuses.newest, repo["id"], SHA, "ci")
+    newest = store.read_sync(commit_statuses.newest, repo["id"], SHA, "ci")
     assert newest["state"] == "success"
 
 
@@ -54,8 +54,8 @@ def test_a_left_out_key_is_no_difference(load: Any, store: Store) -> None:
     short = {name: STATUS[name] for name in ("repository", "commit", "context", "state", "creator")}
     assert outcome(load(short)) == "unchanged"
     assert outcome(load({**short, "description": "It rang"})) == "updated"
-    repo = store.look(repositories.find, "ada", "engine")
-    newest = store.look(commit_statuses.newest, repo["id"], SHA, "ci")
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    newest = store.read_sync(commit_statuses.newest, repo["id"], SHA, "ci")
     assert (newest["description"], newest["target_url"]) == ("It rang", None)
 
 

@@ -17,9 +17,9 @@ DOCUMENT: dict[str, Any] = {
 
 
 def kept(store: Store) -> bytes:
-    repo = store.look(repositories.find, "ada", "engine")
-    row = store.look(devenv_secrets.get, repo["id"], "KEY")
-    return store.look(devenv_secrets.value_of, row)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    row = store.read_sync(devenv_secrets.get, repo["id"], "KEY")
+    return store.read_sync(devenv_secrets.value_of, row)
 
 
 def test_secrets_are_created_once_and_updated(load, store: Store):

@@ -42,14 +42,14 @@ DOCUMENT: dict[str, Any] = {
 
 def test_devenvs_are_made_once(load, store: Store):
     assert "6 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
-    machine = store.look(devenv_machines.get, "belfry")
+    machine = store.read_sync(devenv_machines.get, "belfry")
     assert (machine.display_name, machine.operating_system) == ("belfry", "linux")
     assert machine.locations == ("Tower",)
-    repo_id = store.look(repositories.find, "ada", "engine")["id"]
-    assert store.look(devenvs.prebuilt, repo_id, "main") == {"belfry": "ready"}
-    asked = store.look(devenvs.restrictions, repo_id, "main")
+    repo_id = store.read_sync(repositories.find, "ada", "engine")["id"]
+    assert store.read_sync(devenvs.prebuilt, repo_id, "main") == {"belfry": "ready"}
+    asked = store.read_sync(devenvs.restrictions, repo_id, "main")
     assert set(asked) == {Restriction(cpus=1), Restriction(machines=("belfry",))}
-    assert store.look(devenvs.by_name, "den")["location"] == "EastUs"
+    assert store.read_sync(devenvs.by_name, "den")["location"] == "EastUs"
     assert "0 created, 0 updated, 6 unchanged" in load(DOCUMENT).stdout
 
 
@@ -68,9 +68,9 @@ def test_changed_devenvs_are_updated(load, store: Store):
     }
     assert "0 created, 4 updated, 0 unchanged" in load(other).stdout
     assert "0 created, 0 updated, 4 unchanged" in load(other).stdout
-    assert store.look(devenv_locations.nearest, "nowhere") == "Tower"
-    assert store.look(devenv_locations.get, "Tower").networks == ("192.0.2.0/24",)
-    machine = store.look(devenv_machines.get, "belfry")
+    assert store.read_sync(devenv_locations.nearest, "nowhere") == "Tower"
+    assert store.read_sync(devenv_locations.get, "Tower").networks == ("192.0.2.0/24",)
+    machine = store.read_sync(devenv_machines.get, "belfry")
     assert (machine.cpus, machine.memory_in_bytes, machine.locations) == (2, 100, ("Tower",))
 
 
@@ -85,17 +85,19 @@ def test_a_policy_keeps_the_keys_that_its_parts_leave_out(load, store: Store):
     load(policy(asked | {"machines": ["belfry"]}, availability="in_progress"))
     again = policy({"ref": "refs/heads/main", "cpus": 5})
     assert "0 created, 1 updated, 5 unchanged" in load(again).stdout
-    repo_id = store.look(repositories.find, "ada", "engine")["id"]
-    assert store.look(devenvs.restriction, repo_id, "main") == Restriction(5, 1, 2, ("belfry",))
-    assert store.look(devenvs.prebuilt, repo_id, "main") == {"belfry": "in_progress"}
+    repo_id = store.read_sync(repositories.find, "ada", "engine")["id"]
+    assert store.read_sync(devenvs.restriction, repo_id, "main") == Restriction(
+        5, 1, 2, ("belfry",)
+    )
+    assert store.read_sync(devenvs.prebuilt, repo_id, "main") == {"belfry": "in_progress"}
     load(policy({"ref": "main", "machines": None}))
-    assert store.look(devenvs.restriction, repo_id, "main") == Restriction(5, 1, 2)
+    assert store.read_sync(devenvs.restriction, repo_id, "main") == Restriction(5, 1, 2)
 
 
 def test_a_known_one_is_changed(load, store: Store):
     gone = {"devenv_machines": [{"name": "basicLinux32gb", "offered": False}]}
     assert "0 created, 1 updated" in load(gone).stdout
-    machine = store.look(devenv_machines.get, "basicLinux32gb")
+    machine = store.read_sync(devenv_machines.get, "basicLinux32gb")
     assert (machine.cpus, machine.offered) == (2, False)
 
 

@@ -60,12 +60,12 @@ def test_loaded_twice_it_changes_nothing_the_second_time(run, store: Store):
     assert {each["outcome"] for each in first} == {"created"}
     parts = yaml.safe_load(example())
     assert len(first) == sum(len(each) for each in parts.values())
-    before = store.look(written)
+    before = store.read_sync(written)
     assert all(before.values())
     second = json.loads(run("load", "-", "--json", stdin=example()).stdout)["changes"]
     assert [each for each in second if each["outcome"] != "unchanged"] == []
     assert len(second) == len(first)
-    assert store.look(written) == before
+    assert store.read_sync(written) == before
 
 
 def test_changes_call_things_by_the_names_of_their_sections(run):

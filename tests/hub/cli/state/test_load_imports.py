@@ -30,9 +30,9 @@ def outcome(said) -> str:
 
 
 def row(store: Store) -> Row:
-    repo = store.look(repositories.find, "ada", "engine")
+    repo = store.read_sync(repositories.find, "ada", "engine")
     assert repo is not None
-    return store.look(imports.needed, repo["id"])
+    return store.read_sync(imports.needed, repo["id"])
 
 
 def test_an_import_is_created_and_updated(load, store: Store):
@@ -45,7 +45,7 @@ def test_an_import_is_created_and_updated(load, store: Store):
         "ada",
         "undecided",
     )
-    assert store.look(imports.password_of, begun) == "hush"
+    assert store.read_sync(imports.password_of, begun) == "hush"
     assert outcome(load()) == "unchanged"
     assert outcome(load(use_lfs="opt_out")) == "updated"
     assert outcome(load(use_lfs="opt_out")) == "unchanged"
@@ -56,7 +56,7 @@ def test_a_new_import_waits_for_the_end_of_the_former_one(load, store: Store):
     load()
     other = {"vcs_url": "https://source.example/b.git"}
     assert "under way" in load(code=2, **other).stderr
-    store.do(import_rounds.stop, row(store), "error", "It broke")
+    store.write_sync(import_rounds.stop, row(store), "error", "It broke")
     assert outcome(load(**other)) == "updated"
     assert row(store)["status"] == "detecting"
 

@@ -36,7 +36,7 @@ def load(run: Any) -> Any:
 
 
 def stored(store: Store) -> Row:
-    row = store.look(installations.get, 1)
+    row = store.read_sync(installations.get, 1)
     assert row is not None
     return row
 

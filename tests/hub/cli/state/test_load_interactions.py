@@ -33,7 +33,7 @@ def counts(said) -> str:
 
 
 def repo(store: Store, owner: str = "ada", name: str = "engine") -> Row:
-    return required(store.look(repositories.find, owner, name))
+    return required(store.read_sync(repositories.find, owner, name))
 
 
 def test_limits(load, store: Store):
@@ -43,9 +43,9 @@ def test_limits(load, store: Store):
     ]
     assert "2 created, 0 updated" in counts(load(interaction_limits=limits))
     assert "0 created, 0 updated" in counts(load(interaction_limits=limits))
-    found = required(store.look(interaction_limits.in_force, repo(store, "tower", "bells")))
+    found = required(store.read_sync(interaction_limits.in_force, repo(store, "tower", "bells")))
     assert (found["allowed"], iso(found["expires_at"])) == ("existing_users", AHEAD)
-    found = required(store.look(interaction_limits.in_force, repo(store)))
+    found = required(store.read_sync(interaction_limits.in_force, repo(store)))
     assert 0 < found["expires_at"] - found["created_at"] <= 86_400_000_000
     limits[0]["limit"] = "contributors_only"
     assert "0 created, 1 updated" in counts(load(interaction_limits=limits))
@@ -56,7 +56,7 @@ def test_a_limit_keeps_its_end_if_only_its_group_changes(load, store: Store, who
     load(interaction_limits=[{**whose, "limit": "existing_users", "expires_at": AHEAD}])
     changed = [{**whose, "limit": "collaborators_only"}]
     assert "0 created, 1 updated" in counts(load(interaction_limits=changed))
-    found = required(store.look(interaction_limits.in_force, repo(store, "tower", "bells")))
+    found = required(store.read_sync(interaction_limits.in_force, repo(store, "tower", "bells")))
     assert (found["allowed"], iso(found["expires_at"])) == ("collaborators_only", AHEAD)
 
 
@@ -67,7 +67,7 @@ def test_expired_limits_and_invitations_are_ignored(load, store: Store):
         invitations=[{"repository": "ada/engine", "user": "bob", "expires_at": BEHIND}],
     )
     assert "0 created, 0 updated" in counts(said)
-    assert store.look(interaction_limits.in_force, repo(store)) is None
+    assert store.read_sync(interaction_limits.in_force, repo(store)) is None
 
 
 @pytest.mark.parametrize(
@@ -98,16 +98,16 @@ def test_caps(load, store: Store):
     ]
     assert "2 created, 0 updated" in counts(load(pull_request_caps=caps))
     assert "0 created, 0 updated" in counts(load(pull_request_caps=caps))
-    engine, tower = repo(store), store.look(accounts.by_login, "tower")
+    engine, tower = repo(store), store.read_sync(accounts.by_login, "tower")
     assert tower is not None
-    cap = store.look(pull_request_caps.stored, "organization", tower["id"])
+    cap = store.read_sync(pull_request_caps.stored, "organization", tower["id"])
     assert cap == {"enabled": 1, "most": 7}
-    assert store.look(pull_request_caps.get, "repository", engine["id"])["enabled"] == 0
-    listed = store.look(pull_request_caps.bypassing, engine["id"])
+    assert store.read_sync(pull_request_caps.get, "repository", engine["id"])["enabled"] == 0
+    listed = store.read_sync(pull_request_caps.bypassing, engine["id"])
     assert [row["login"] for row in listed] == ["bob", "eve"]
     caps[1]["bypass"] = ["ada"]
     assert "0 created, 1 updated" in counts(load(pull_request_caps=caps))
-    assert len(store.look(pull_request_caps.bypassing, engine["id"])) == 3
+    assert len(store.read_sync(pull_request_caps.bypassing, engine["id"])) == 3
     for wrong in ({"enabled": True}, {"organization": "tower", "bypass": ["ada"]}):
         load(2, pull_request_caps=[wrong])
     load(2, pull_request_caps=[{"organization": "tower", "max_open_pull_requests": 1001}])
@@ -117,7 +117,7 @@ def test_a_cap_stays_disabled_without_enabled(load, store: Store):
     load(pull_request_caps=[{"repository": "ada/engine", "enabled": False}])
     again = [{"repository": "ada/engine", "max_open_pull_requests": 3}]
     assert "0 created, 1 updated" in counts(load(pull_request_caps=again))
-    cap = store.look(pull_request_caps.stored, "repository", repo(store)["id"])
+    cap = store.read_sync(pull_request_caps.stored, "repository", repo(store)["id"])
     assert cap == {"enabled": 0, "most": 3}
 
 
@@ -125,16 +125,16 @@ def test_invitations(load, store: Store):
     asked = {"repository": "ada/engine", "user": "bob", "permissions": "triage", "inviter": "ada"}
     assert "1 created, 0 updated" in counts(load(invitations=[asked]))
     assert "0 created, 0 updated" in counts(load(invitations=[asked]))
-    engine, bob = repo(store), store.look(accounts.by_login, "bob")
+    engine, bob = repo(store), store.read_sync(accounts.by_login, "bob")
     assert bob is not None
-    (row,) = store.look(invitations.page, invitations.to_person(bob["id"]), limit=9, offset=0)
+    (row,) = store.read_sync(invitations.page, invitations.to_person(bob["id"]), limit=9, offset=0)
     assert (row["role"], row["repo_id"]) == ("triage", engine["id"])
     later = {"repository": "ada/engine", "user": "bob", "expires_at": AHEAD}
     assert "0 created, 1 updated" in counts(load(invitations=[later]))
-    (row,) = store.look(invitations.page, invitations.to_person(bob["id"]), limit=9, offset=0)
+    (row,) = store.read_sync(invitations.page, invitations.to_person(bob["id"]), limit=9, offset=0)
     assert (row["role"], iso(row["expires_at"])) == ("triage", AHEAD)
     # If the user has accepted the invitation, loading it changes nothing.
-    store.do(invitations.accept, row)
+    store.write_sync(invitations.accept, row)
     assert "0 created, 0 updated" in counts(load(invitations=[asked]))
     load(2, invitations=[{"repository": "ada/engine", "user": "tower"}])
 

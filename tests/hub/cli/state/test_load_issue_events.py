@@ -21,9 +21,9 @@ DOCUMENT: dict[str, Any] = {
 
 
 def kinds(store: Store) -> list[str]:
-    repo = store.look(repositories.find, "ada", "engine")
-    row = store.look(issues.get, repo["id"], 1)
-    rows = store.look(issue_events.timeline, row["id"], limit=99, offset=0)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    row = store.read_sync(issues.get, repo["id"], 1)
+    rows = store.read_sync(issue_events.timeline, row["id"], limit=99, offset=0)
     return [each["kind"] for each in rows]
 
 
@@ -38,8 +38,8 @@ def test_a_changed_comment_is_updated(load, store: Store):
     load(DOCUMENT)
     again = {"issue_comments": [{**COMMENT, "body": "Ah", "pinned": True}]}
     assert "0 created, 1 updated, 0 unchanged" in load(again).stdout
-    repo = store.look(repositories.find, "ada", "engine")
-    row = store.look(issue_comments.find, repo["id"], "comment", 3)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    row = store.read_sync(issue_comments.find, repo["id"], "comment", 3)
     assert (row["body"], row["pinned_at"] is not None) == ("Ah", True)
     again["issue_comments"][0]["pinned"] = False
     assert "0 created, 1 updated, 0 unchanged" in load(again).stdout
@@ -61,8 +61,8 @@ def test_the_events_of_an_issue_that_is_gone_are_in_no_list(
 ):
     document = {**DOCUMENT, "issues": [{**DOCUMENT["issues"][0], **gone}]}
     load(document)
-    repo = store.look(repositories.find, "ada", "engine")
-    assert store.look(issue_events.of_repository, repo["id"], limit=99, offset=0) == []
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    assert store.read_sync(issue_events.of_repository, repo["id"], limit=99, offset=0) == []
     assert kinds(store) == []
     assert "0 created, 0 updated, 6 unchanged" in load(document).stdout
 

@@ -28,9 +28,9 @@ DOCUMENT: dict[str, Any] = {
 
 
 def values(store: Store) -> dict[str, Any]:
-    repo = store.look(repositories.find, "acme", "tools")
-    row = store.look(issues.get, repo["id"], 1)
-    rows = store.look(issue_field_values.of_issue, row["id"])
+    repo = store.read_sync(repositories.find, "acme", "tools")
+    row = store.read_sync(issues.get, repo["id"], 1)
+    rows = store.read_sync(issue_field_values.of_issue, row["id"])
     return {one["name"]: [o["name"] for o in one["options"]] or one["value"] for one in rows}
 
 
@@ -48,8 +48,8 @@ def test_changed_issue_fields_are_updated(load, store: Store):
     }
     assert "0 created, 1 updated, 1 unchanged" in load(again).stdout
     assert values(store) == {"Urgency": ["low"]}
-    acme = store.look(accounts.by_login, "acme")
-    (field,) = store.look(issue_fields.of_organization, acme["id"])
+    acme = store.read_sync(accounts.by_login, "acme")
+    (field,) = store.read_sync(issue_fields.of_organization, acme["id"])
     assert field["description"] == "How soon"
     # A field that the document leaves out keeps its value.
     bare = {key: FIELD[key] for key in ("organization", "name", "data_type")}

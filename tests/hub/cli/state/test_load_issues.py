@@ -62,29 +62,32 @@ def outcomes(result) -> dict[str, str]:
 
 
 def repository(store: Store) -> Row:
-    return required(store.look(repositories.find, "ada", "engine"))
+    return required(store.read_sync(repositories.find, "ada", "engine"))
 
 
 def issue(store: Store, number: int) -> Row:
-    return required(store.look(issues.get, repository(store)["id"], number))
+    return required(store.read_sync(issues.get, repository(store)["id"], number))
 
 
 def test_all_parts_are_loaded_and_loading_again_changes_nothing(load, store: Store):
     assert set(outcomes(load(DOCUMENT)).values()) == {"created"}
-    repo, tower = repository(store), store.look(accounts.by_login, "tower")
+    repo, tower = repository(store), store.read_sync(accounts.by_login, "tower")
     assert (repo["topics"], repo["language"], repo["forks"]) == ('["steam"]', "Ada", 2)
     assert tower["description"] == "Bells"
-    assert [store.look(refs.resolve, repo["id"], name) for name in ("main", "v1")] == [SHA, SHA]
-    assert store.look(labels.by_name, repo["id"], "bug")["color"] == "d73a4a"
-    first = store.look(milestones.get, repo["id"], 1)
+    assert [store.read_sync(refs.resolve, repo["id"], name) for name in ("main", "v1")] == [
+        SHA,
+        SHA,
+    ]
+    assert store.read_sync(labels.by_name, repo["id"], "bug")["color"] == "d73a4a"
+    first = store.read_sync(milestones.get, repo["id"], 1)
     assert first["due_on"] == parse("2026-12-24")
     assert (first["open_issues"], first["closed_issues"]) == (1, 1)
-    ada, eve = (store.look(accounts.by_login, login)["id"] for login in ("ada", "eve"))
+    ada, eve = (store.read_sync(accounts.by_login, login)["id"] for login in ("ada", "eve"))
     one, two, three = (issue(store, number) for number in (1, 2, 3))
     assert (one["author_id"], one["milestone_id"], one["closed_at"]) == (eve, first["id"], None)
-    assert store.look(issues.assignees, [one["id"]]) == {one["id"]: [ada]}
+    assert store.read_sync(issues.assignees, [one["id"]]) == {one["id"]: [ada]}
     assert two["closed_at"] is not None
-    pull = store.look(pulls.of_issues, [three["id"]])[three["id"]]
+    pull = store.read_sync(pulls.of_issues, [three["id"]])[three["id"]]
     assert (three["is_pull"], pull["head_repo"], pull["merged_by_id"]) == (1, "eve/engine", ada)
     assert set(outcomes(load(DOCUMENT)).values()) == {"unchanged"}
     assert [issue(store, number) for number in (1, 2, 3)] == [one, two, three]
@@ -96,7 +99,7 @@ def test_a_milestone_counts_no_issue_that_is_gone(load, store: Store):
     gone = ((1, "No steam", away), (2, "Done", {"deleted": True}))
     named = {"repository": "ada/engine"}
     load({"issues": [{**named, "number": n, "title": title, **end} for n, title, end in gone]})
-    first = store.look(milestones.get, repository(store)["id"], 1)
+    first = store.read_sync(milestones.get, repository(store)["id"], 1)
     assert (first["open_issues"], first["closed_issues"]) == (0, 0)
 
 
@@ -111,8 +114,8 @@ def test_changes_are_applied_and_unmentioned_fields_kept(load, store: Store):
     assert set(outcomes(load(changes)).values()) == {"updated"}
     after = issue(store, 1)
     assert after == one | {"title": "Steam", "updated_at": after["updated_at"]}
-    assert store.look(labels.of_issues, [one["id"]]) == {}
-    kept = store.look(labels.by_name, repository(store)["id"], "bug")
+    assert store.read_sync(labels.of_issues, [one["id"]]) == {}
+    kept = store.read_sync(labels.by_name, repository(store)["id"], "bug")
     assert (kept["color"], kept["description"]) == ("d73a4a", "Broken")
 
 
@@ -142,7 +145,7 @@ def test_a_pull_request_keeps_the_repository_of_its_head(load, store: Store):
 
     def head_repository() -> str:
         number = issue(store, 3)["id"]
-        return store.look(pulls.of_issues, [number])[number]["head_repo"]
+        return store.read_sync(pulls.of_issues, [number])[number]["head_repo"]
 
     base = {**end, "repository": "Ada/Engine"}
     load({"pull_requests": [{**known, "head": end, "base": base}]})
@@ -157,7 +160,7 @@ def test_an_issue_that_becomes_a_pull_request_gets_a_head(load, store: Store):
     pull = {"repository": "ada/engine", "number": 1, "title": "Steam", "head": end, "base": end}
     load({"pull_requests": [pull]})
     number = issue(store, 1)["id"]
-    assert store.look(pulls.of_issues, [number])[number]["head_repo"] == "ada/engine"
+    assert store.read_sync(pulls.of_issues, [number])[number]["head_repo"] == "ada/engine"
 
 
 @pytest.mark.parametrize(
@@ -188,16 +191,16 @@ def test_a_mistake_is_named_and_nothing_is_written(load, store: Store, part, cha
     document = json.loads(json.dumps(yaml.safe_load(DOCUMENT), default=str))
     document[part][0] |= changed
     assert message in load(document, code=2).output
-    assert store.look(accounts.list_all) == []
+    assert store.read_sync(accounts.list_all) == []
 
 
 def test_an_account_known_from_events_is_created(load, store: Store):
-    store.do(
+    store.write_sync(
         lambda db: db.execute(
             "INSERT INTO account (login, login_key, kind, heard_of, created_at, updated_at)"
             " VALUES ('Eve', 'eve', 'User', 1, 1, 1)"
         )
     )
     assert outcomes(load({"users": [{"login": "eve", "name": "Eve"}]})) == {"user eve": "created"}
-    eve = store.look(accounts.by_login, "eve")
+    eve = store.read_sync(accounts.by_login, "eve")
     assert (eve["login"], eve["name"], eve["heard_of"]) == ("eve", "Eve", 0)

@@ -163,7 +163,7 @@ def test_a_left_out_key_keeps_its_value(run: Any, store: Store, document: Any) -
         before = stored(db)
         return [(dotted(each), changes(db, without(document, each), before)) for each in places]
 
-    changed = [(name, what) for name, what in store.do(sweep) if what]
+    changed = [(name, what) for name, what in store.write_sync(sweep) if what]
     assert [each for each in changed if each[0] not in IDENTIFYING | DERIVED] == []
     assert {name for name, _ in changed} == IDENTIFYING | DERIVED
 
@@ -174,7 +174,7 @@ def test_a_document_that_is_loaded_again_changes_no_row(
 ) -> None:
     text = yaml.safe_dump(document)
     run("load", "-", stdin=text)
-    before = store.look(stored, "")
+    before = store.read_sync(stored, "")
     run("load", "-", stdin=text)
-    after = store.look(stored, "")
+    after = store.read_sync(stored, "")
     assert [table for table, rows in before.items() if rows != after[table]] == ["audit"]

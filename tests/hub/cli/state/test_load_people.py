@@ -27,8 +27,8 @@ DOCUMENT: dict[str, Any] = {
 
 
 def addresses(store: Store, login: str) -> list[tuple[str, int, int, str | None]]:
-    account = store.look(accounts.by_login, login)
-    rows = store.look(emails.page, account["id"], limit=99, offset=0)
+    account = store.read_sync(accounts.by_login, login)
+    rows = store.read_sync(emails.page, account["id"], limit=99, offset=0)
     return [(row["email"], row["is_primary"], row["verified"], row["visibility"]) for row in rows]
 
 
@@ -39,10 +39,10 @@ def test_all_parts_are_loaded_and_loading_again_changes_nothing(load, store: Sto
         ("a@tower.example", 0, 1, None),
     ]
     assert addresses(store, "bob") == [("bob@tower.example", 1, 1, "private")]
-    repo = store.look(repositories.find, "ada", "engine")
-    assert store.look(watching.counts, [repo["id"]]) == {repo["id"]: (1, 3)}
-    assert store.look(watching.settings, repo["id"]) == {"ada": "watching", "bob": "ignoring"}
-    file = store.look(licenses.get, repo["id"], "main")
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    assert store.read_sync(watching.counts, [repo["id"]]) == {repo["id"]: (1, 3)}
+    assert store.read_sync(watching.settings, repo["id"]) == {"ada": "watching", "bob": "ignoring"}
+    file = store.read_sync(licenses.get, repo["id"], "main")
     assert (file["path"], file["license"]) == ("LICENSE", "isc")
     assert "0 created, 0 updated, 3 unchanged" in load(DOCUMENT).stdout
 
@@ -68,10 +68,10 @@ def test_a_license_file_is_on_the_default_branch_of_its_entry(load, store: Store
     for branch in ("trunk", "next"):
         document = DOCUMENT | {"repositories": [engine | {"default_branch": branch}]}
         load(document)
-        repo = store.look(repositories.find, "ada", "engine")
-        assert store.look(licenses.get, repo["id"], branch) is not None
+        repo = store.read_sync(repositories.find, "ada", "engine")
+        assert store.read_sync(licenses.get, repo["id"], branch) is not None
         assert "0 created, 0 updated, 3 unchanged" in load(document).stdout
-    assert store.look(licenses.get, repo["id"], "main") is None
+    assert store.read_sync(licenses.get, repo["id"], "main") is None
 
 
 def test_addresses_are_described(load, store: Store):
@@ -149,7 +149,7 @@ def ages(store: Store) -> list[str]:
         ]
         return [iso(row["created_at"])[:10] for row in rows]
 
-    return store.look(read)
+    return store.read_sync(read)
 
 
 def test_ages_are_loaded(load, store: Store):
@@ -175,7 +175,7 @@ def test_the_age_of_an_account_decides_whether_it_is_new(load, store: Store):
         ids = {login: accounts.by_login(db, login)["id"] for login in ("bob", "eve")}
         return [login for login, key in ids.items() if interaction_limits.excludes(db, repo, key)]
 
-    assert store.look(kept_out) == ["eve"]
+    assert store.read_sync(kept_out) == ["eve"]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_the_age_of_an_account_decides_whether_it_is_new(load, store: Store):
 )
 def test_an_age_that_cannot_be_is_refused(load, store: Store, kind: str, created_at: str):
     load({**AGES, kind: [{**AGES[kind][0], "created_at": created_at}]}, code=2)
-    assert store.look(accounts.by_login, "bob") is None
+    assert store.read_sync(accounts.by_login, "bob") is None
 
 
 def test_a_time_that_is_none_is_refused(load):

@@ -41,8 +41,8 @@ def changed(**fields: Any) -> dict[str, Any]:
 
 def test_rule_suites_are_loaded_and_loading_again_changes_nothing(load, store: Store):
     assert "3 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
-    repo = store.look(repositories.find, "ada", "engine")
-    row = store.look(rule_suites.get, repo["id"], 21)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    row = store.read_sync(rule_suites.get, repo["id"], 21)
     assert (row["result"], row["actor_name"], row["ref_name"]) == ("fail", "ada", "main")
     assert row["pushed_at"] == 1_795_168_800_000_000
     assert row["evaluations"][0]["details"] is None

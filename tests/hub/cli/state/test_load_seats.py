@@ -38,7 +38,7 @@ def seats(store: Store) -> dict[str, bool]:
         people = accounts.of(db, [row["account_id"] for row in rows])
         return {people[row["account_id"]]["login"]: row["expires_at"] is not None for row in rows}
 
-    return store.look(read)
+    return store.read_sync(read)
 
 
 def test_all_members_have_a_seat_and_those_to_come(load, run, store: Store):
@@ -62,7 +62,7 @@ def test_a_seat_that_comes_with_joining_emits_an_event(load, run, store: Store):
     run("org", "join", "tower", "eve")
     assert seats(store) == {"ada": False, "bob": False, "eve": False}
     run("org", "join", "tower", "eve", "--role", "admin")
-    reported = store.look(lambda db: db.all("SELECT name, action FROM event"))
+    reported = store.read_sync(lambda db: db.all("SELECT name, action FROM event"))
     assert reported == [{"name": "assistant_seat", "action": "created"}]
 
 
@@ -77,13 +77,13 @@ def end_seat(db: Connection, login: str) -> None:
 
 def test_a_seat_that_ended_without_a_worker_is_reported(load, run, store: Store):
     load(**subscription("assign_all"))
-    store.do(end_seat, "bob")
+    store.write_sync(end_seat, "bob")
     load(**subscription("assign_all", plan="enterprise"))
     assert seats(store) == {"ada": False, "bob": False}
-    store.do(end_seat, "bob")
+    store.write_sync(end_seat, "bob")
     run("org", "join", "tower", "bob")
     assert seats(store) == {"ada": False, "bob": False}
-    reported = store.look(lambda db: db.tuples("SELECT action FROM event ORDER BY id"))
+    reported = store.read_sync(lambda db: db.tuples("SELECT action FROM event ORDER BY id"))
     assert reported == [("cancelled",), ("cancelled",), ("created",)]
 
 
@@ -94,8 +94,8 @@ def test_seats_that_ended_are_reported_in_transactions_before_the_document(
     monkeypatch.setattr(expire, "BATCH", 1)
     load(**subscription("assign_all"))
     for login in ("ada", "bob"):
-        store.do(end_seat, login)
+        store.write_sync(end_seat, login)
     unknown = subscription("assign_selected", teams=["none"])
     run("load", "-", stdin=json.dumps(PEOPLE | unknown), code=2)
-    reported = store.look(lambda db: db.tuples("SELECT action FROM event ORDER BY id"))
+    reported = store.read_sync(lambda db: db.tuples("SELECT action FROM event ORDER BY id"))
     assert reported == [("cancelled",), ("cancelled",)]

@@ -28,8 +28,8 @@ DOCUMENT: dict[str, Any] = {
 
 
 def kept(store: Store, token_type: str = "cp_1") -> Row:
-    tower = store.look(organizations.by_login, "tower")
-    rows = store.look(secret_patterns.list_all, tower["id"])
+    tower = store.read_sync(organizations.by_login, "tower")
+    rows = store.read_sync(secret_patterns.list_all, tower["id"])
     (row,) = [one for one in rows if one["token_type"] == token_type]
     return row
 

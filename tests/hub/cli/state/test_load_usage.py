@@ -39,7 +39,9 @@ def test_rows(run):
 
 def test_new_usage_is_reported_at_once(run, store):
     def asked_at() -> int | None:
-        return store.look(lambda db: db.value("SELECT asked_at FROM job WHERE name = 'reports'"))
+        return store.read_sync(
+            lambda db: db.value("SELECT asked_at FROM job WHERE name = 'reports'")
+        )
 
     run("load", "-", stdin=WORLD)
     assert asked_at() is None
@@ -50,7 +52,7 @@ def test_new_usage_is_reported_at_once(run, store):
     run("load", "-", stdin=row % 1)
     assert asked_at() == first
     run("job", "run", "reports")
-    assert store.look(lambda db: db.value("SELECT count(*) FROM report")) > 0
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM report")) > 0
     assert asked_at() is None
 
 

@@ -42,11 +42,11 @@ DOCUMENT: dict[str, Any] = {
 
 
 def queue(store: Store, name: str) -> list[tuple[int, int | None, int]]:
-    repo = store.look(repositories.find, "ada", "engine")
-    group = store.look(concurrency.get, repo["id"], name)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    group = store.read_sync(concurrency.get, repo["id"], name)
     if group is None:
         return []
-    rows = store.look(concurrency.members, group["id"])
+    rows = store.read_sync(concurrency.members, group["id"])
     return [(row["run_number"], row["job_number"], row["waiting"]) for row in rows]
 
 
@@ -91,8 +91,8 @@ def test_a_run_keeps_its_attempt_and_its_jobs_keep_their_groups(load, store: Sto
     load(changed(0, attempt=2))
     assert "0 created, 0 updated, 4 unchanged" in load(DOCUMENT).stdout
     assert "0 created, 1 updated, 3 unchanged" in load(changed(0, name="other")).stdout
-    repo = store.look(repositories.find, "ada", "engine")
-    run = store.look(workflow_runs.get, repo["id"], 1)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    run = store.read_sync(workflow_runs.get, repo["id"], 1)
     assert (run["name"], run["attempt"]) == ("other", 2)
     assert queue(store, "db") == [(2, None, 0), (1, 10, 1)]
 

@@ -57,7 +57,7 @@ class World:
 @asynccontextmanager
 async def running(url: str, folder: Path, collector: OTLPReceiver) -> AsyncIterator[World]:
     harness = WorkerHarness(folder, url=url)
-    token = harness.store.do(
+    token = harness.store.write_sync(
         lambda db: tokens.create(db, accounts.by_login(db, "ada")["id"], scopes=["repo"])[0]
     )
     observability = Observability(harness.store)
@@ -282,12 +282,12 @@ async def test_a_pull_hook_gets_the_place_of_the_event(world: World) -> None:
     store, hook_id = world.harness.store, world.harness.hook("pull:ci")
     await world.post(traceparent=PARENT)
     (created,) = await world.spans("create", 1)
-    row = store.look(hooks.by_id, hook_id)
+    row = store.read_sync(hooks.by_id, hook_id)
     assert row is not None
     queue = FetchQueue(WorkerSettings())
-    (fetched,) = store.do(queue.fetch, row, Fetch("tests", 10))
+    (fetched,) = store.write_sync(queue.fetch, row, Fetch("tests", 10))
     assert fetched.headers["traceparent"] == f"00-{TRACE}-{created.place[1]}-01"
-    store.do(queue.acknowledge, row, [Acknowledgement(fetched.lease_id)])
+    store.write_sync(queue.acknowledge, row, [Acknowledgement(fetched.lease_id)])
     assert world.collector.spans("fetch") == []
 
 
@@ -299,12 +299,12 @@ async def test_an_attempt_of_a_pull_hook_is_a_span(
         store, hook_id = world.harness.store, world.harness.hook("pull:ci")
         await world.post(traceparent=PARENT)
         await world.post()
-        row = store.look(hooks.by_id, hook_id)
+        row = store.read_sync(hooks.by_id, hook_id)
         assert row is not None
         queue = FetchQueue(WorkerSettings(), world.tracer)
-        first, second = store.do(queue.fetch, row, Fetch("tests", 10))
-        store.do(queue.acknowledge, row, [Acknowledgement(first.lease_id, duration=HOUR)])
-        store.do(queue.reject, row, [Rejection(second.lease_id, "no disk")])
+        first, second = store.write_sync(queue.fetch, row, Fetch("tests", 10))
+        store.write_sync(queue.acknowledge, row, [Acknowledgement(first.lease_id, duration=HOUR)])
+        store.write_sync(queue.reject, row, [Rejection(second.lease_id, "no disk")])
     (created,) = collector.spans("create push")
     # The sampler drops the second event, but a failed attempt is always exported.
     delivered, failed = collector.spans("fetch")

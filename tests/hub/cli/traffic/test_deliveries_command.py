@@ -65,11 +65,11 @@ def test_a_delivery_is_tried_when_its_hook_gets_something_again(listed, store: S
     assert all(next_times())
     for column in ("resting_until", "held_until"):
         later = "UPDATE hook SET resting_until = NULL, held_until = NULL"
-        store.do(lambda db, later=later: db.execute(later))
+        store.write_sync(lambda db, later=later: db.execute(later))
         until = f"UPDATE hook SET {column} = 4000000000000000"
-        store.do(lambda db, until=until: db.execute(until))
+        store.write_sync(lambda db, until=until: db.execute(until))
         assert next_times() == {"2096-10-02T07:06:40.000000Z"}
-    store.do(hook_pauses.pause, store.look(hooks.by_id, hook_id))
+    store.write_sync(hook_pauses.pause, store.read_sync(hooks.by_id, hook_id))
     assert next_times() == {None}
 
 
@@ -77,8 +77,8 @@ def test_hooks_with_their_health(run, listed, store: Store, hook_id):
     (row,) = listed("hook", "list")
     assert (row["repository"], row["state"], row["signed"]) == ("ada/bell", "active", True)
     assert row["last_response"] is None
-    store.do(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
-    store.do(lambda db: hooks.disable(db, hook_id, "it was tired"))
+    store.write_sync(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
+    store.write_sync(lambda db: hooks.disable(db, hook_id, "it was tired"))
     (row,) = listed("hook", "list", "--repo", "ada/bell")
     assert (row["state"], row["last_response"]) == ("it was tired", 500)
     assert row["failing_since"] is not None
@@ -88,7 +88,7 @@ def test_hooks_with_their_health(run, listed, store: Store, hook_id):
 
 
 def test_hooks_enabled_and_disabled(run, listed, store: Store, hook_id):
-    store.do(lambda db: hooks.disable(db, hook_id, "it was tired"))
+    store.write_sync(lambda db: hooks.disable(db, hook_id, "it was tired"))
     run("hook", "enable", hook_id)
     assert listed("hook", "list")[0]["state"] == "active"
     run("hook", "disable", hook_id)
@@ -125,14 +125,16 @@ def test_refusals_are_listed(run, listed, store: Store):
         run("refusal", "list").stderr
         == "no event was rejected: `tocsin event list` lists the received events\n"
     )
-    store.do(lambda db: rejections.add(db, path="/events", reason="too large", size=30_000_000))
+    store.write_sync(
+        lambda db: rejections.add(db, path="/events", reason="too large", size=30_000_000)
+    )
     (row,) = listed("refusal", "list")
     assert (row["reason"], row["bytes"]) == ("too large", 30_000_000)
     assert json.loads(run("refusal", "show", row["id"], "--json").stdout) == row
 
 
 def test_deliveries_are_listed(run, listed, store: Store, hook_id):
-    store.do(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
+    store.write_sync(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
     rows = listed("delivery", "list", "--state", "waiting", "--hook", hook_id, "--since", "1h")
     assert [(row["id"], row["status"]) for row in rows] == [(2, None), (1, 500)]
     assert rows[1]["ms"] == 12.3
@@ -144,7 +146,7 @@ def test_deliveries_are_listed(run, listed, store: Store, hook_id):
 
 
 def test_a_delivery_is_shown_with_its_attempts(run, store: Store, hook_id):
-    store.do(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
+    store.write_sync(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
     shown = run("delivery", "show", 1).stdout
     assert "X-GitHub-Event: push" in shown
     assert '"number": 0' in shown
@@ -193,7 +195,7 @@ def test_a_redelivery_waits_while_its_hook_is_held(run, hook_id, changes, prospe
 
 
 def test_a_deleted_hook_gets_nothing_again(run, store: Store, hook_id):
-    store.do(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
+    store.write_sync(lambda db: hook_removal.delete(db, hooks.by_id(db, hook_id)))
     assert "was removed" in run("delivery", "redeliver", 1, code=4).stderr
 
 
@@ -385,8 +387,8 @@ def test_the_shell_hides_every_hash_of_a_secret():
 
 
 def former(store: Store, hook_id: int) -> str | None:
-    row = store.look(hooks.by_id, hook_id)
-    found = store.look(hook_secrets.previous_secret, row)
+    row = store.read_sync(hooks.by_id, hook_id)
+    found = store.read_sync(hook_secrets.previous_secret, row)
     return None if found is None else found[0]
 
 
@@ -395,7 +397,7 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
     new = said.stdout.strip()
     assert len(new) == 64
     assert "the old one also signs until 20" in said.stderr
-    assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == new
+    assert store.read_sync(hooks.secret_of, store.read_sync(hooks.by_id, hook_id)) == new
     assert former(store, hook_id) == "hush"
     (row,) = listed("hook", "list")
     assert row["two_secrets_until"].startswith("20")
@@ -409,7 +411,7 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
     run("hook", "rotate-secret", hook_id, "--secret", new)
     said = run("hook", "rotate-secret", hook_id, "--secret", "-", "--overlap", "0s", stdin="a\n")
     assert said.stdout == ""
-    assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == "a"
+    assert store.read_sync(hooks.secret_of, store.read_sync(hooks.by_id, hook_id)) == "a"
     assert former(store, hook_id) is None
     run("hook", "rotate-secret", hook_id, "--secret", "b", "--overlap", "7d")
     assert former(store, hook_id) == "a"

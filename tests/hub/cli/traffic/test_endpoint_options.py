@@ -13,7 +13,7 @@ URL = "https://198.41.0.4/hook"
 
 
 def options_of(store: Store, hook_id: int) -> dict:
-    return store.look(option_secrets.revealed, store.look(hooks.by_id, hook_id))
+    return store.read_sync(option_secrets.revealed, store.read_sync(hooks.by_id, hook_id))
 
 
 def test_headers_with_a_value_from_a_file(run, store: Store, hook_id, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_client_credentials(run, store: Store, hook_id, tmp_path: Path) -> None:
     credentials = ["--oauth2-client-id", "tocsin", "--oauth2-client-secret", secret]
     said = run("hook", "add", "ada/bell", URL, *inner, *credentials, code=2).stderr
     assert "oauth2: token_url: " in said
-    assert len(store.look(hooks.every)) == 1
+    assert len(store.read_sync(hooks.every)) == 1
     said = run("hook", "edit", hook_id, "--oauth2-method", "private_key_jwt", code=2).stderr
     assert "private_key_jwt requires private_key" in said
     assert "hunter2" not in said

@@ -17,7 +17,7 @@ def shown(run, event_id: int):
 
 
 def body_of(store: Store, event_id: int) -> bytes:
-    return store.look(events.get, event_id)["body"]
+    return store.read_sync(events.get, event_id)["body"]
 
 
 def test_an_event_has_head_payload_and_deliveries(run, hook_id, monkeypatch):
@@ -47,7 +47,7 @@ def test_a_payload_that_is_nested_deeply_is_shown(run, store: Store, hook_id):
 
 @pytest.mark.parametrize("body", [b"<feed>hello</feed>", b"", b"\xff"])
 def test_a_payload_that_is_no_json_is_shown_as_a_text(run, store: Store, hook_id, body):
-    (made,) = store.do(events.accept_all, [IncomingEvent(1, "foreign", 1, "push", body)])
+    (made,) = store.write_sync(events.accept_all, [IncomingEvent(1, "foreign", 1, "push", body)])
     assert shown(run, made.event_id)["payload"] == body.decode("utf-8", "replace")
 
 
@@ -60,7 +60,7 @@ def test_a_payload_is_bounded_and_whole_on_demand(run, store: Store, hook_id):
 
 
 def test_a_deleted_payload_is_reported(run, store: Store, hook_id):
-    store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 1"))
+    store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 1"))
     assert "no longer kept" in run("event", "show", 1).stdout
     assert "no longer kept" in run("event", "show", 1, "--payload", code=1).stderr
     assert shown(run, 1)["payload"] is None

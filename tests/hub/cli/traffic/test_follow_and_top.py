@@ -77,13 +77,13 @@ def test_more_deliveries_take_no_more_statements(
 ):
     tried(store, hook_id, 200)
     asked = statements(monkeypatch)
-    store.look(top.snapshot)
+    store.read_sync(top.snapshot)
     few = len(asked)
     for _ in range(2):
-        store.do(deliveries.redeliver, 1, hook_id, 1)
+        store.write_sync(deliveries.redeliver, 1, hook_id, 1)
         tried(store, hook_id, None)
     asked.clear()
-    store.look(top.snapshot)
+    store.read_sync(top.snapshot)
     assert len(asked) == few < 18
 
 
@@ -173,7 +173,7 @@ def test_following_begins_with_past_attempts(start, store: Store, hook_id: int):
     tried(store, hook_id, 200)
     reported = start("delivery", "list", "--follow", "--json", "--limit", "1")
     assert json.loads(reported.said("^{.*")[0])["status"] == 200
-    store.do(deliveries.redeliver, 1, hook_id, 1)
+    store.write_sync(deliveries.redeliver, 1, hook_id, 1)
     tried(store, hook_id, 503)
     found = json.loads(reported.said("^{.*")[0])
     assert (found["status"], found["state"]) == (503, "waiting")
@@ -184,12 +184,14 @@ def test_lines_say_how_a_delivery_went_on(store: Store, hook_id: int):
     ends = {"delivered later": DELIVERED, "dead": DEAD, "again in 1 h": WAITING}
     tried(store, hook_id, 503)
     for said, state in ends.items():
-        store.do(lambda db, state=state: db.execute("UPDATE delivery SET state = :s", s=state))
-        (row,) = store.look(tail.latest_attempts, AttemptFilter(), 1, 1)
+        store.write_sync(
+            lambda db, state=state: db.execute("UPDATE delivery SET state = :s", s=state)
+        )
+        (row,) = store.read_sync(tail.latest_attempts, AttemptFilter(), 1, 1)
         line = tail.line_of(row, store.clock.now()).plain
         assert [one for one in ends if f"  {one}  " in line] == [said]
-    store.do(hook_pauses.pause, store.look(hooks.by_id, hook_id))
-    (row,) = store.look(tail.latest_attempts, AttemptFilter(), 1, 1)
+    store.write_sync(hook_pauses.pause, store.read_sync(hooks.by_id, hook_id))
+    (row,) = store.read_sync(tail.latest_attempts, AttemptFilter(), 1, 1)
     assert "  waits: the hook is paused  " in tail.line_of(row, store.clock.now()).plain
 
 
@@ -202,7 +204,7 @@ def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
         try:
             assert process.stdout is not None
             assert json.loads(process.stdout.readline())["status"] == 200
-            store.do(deliveries.redeliver, 1, hook_id, 1)
+            store.write_sync(deliveries.redeliver, 1, hook_id, 1)
             tried(store, hook_id, 200)
             out, err = process.communicate(timeout=PATIENCE)
         finally:
@@ -213,12 +215,12 @@ def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
 def test_past_attempts_are_searched_window_by_window(store: Store, hook_id: int, monkeypatch):
     tried(store, hook_id, 503)
     for _ in range(3):
-        store.do(deliveries.redeliver, 1, hook_id, 1)
+        store.write_sync(deliveries.redeliver, 1, hook_id, 1)
         tried(store, hook_id, 200)
     monkeypatch.setattr(attempt_feed, "WINDOW", 1)
     wanted = AttemptFilter(events_of=[1])
-    newest = store.look(attempt_feed.latest)
-    assert len(store.look(tail.latest_attempts, wanted, 4, newest)) == 4
+    newest = store.read_sync(attempt_feed.latest)
+    assert len(store.read_sync(tail.latest_attempts, wanted, 4, newest)) == 4
 
 
 def test_filtered_deliveries_cannot_be_followed(run, store: Store, hook_id: int):

@@ -19,8 +19,10 @@ def shown(run, hook_id: int):
 
 def sent(store: Store, event: str) -> list[dict]:
     """Return the payload of each delivery of an event, newest first."""
-    rows = [row for row in store.look(delivery_queries.page, limit=50) if row["event"] == event]
-    return [json.loads(store.look(events.get, row["event_id"])["body"]) for row in rows]
+    rows = [
+        row for row in store.read_sync(delivery_queries.page, limit=50) if row["event"] == event
+    ]
+    return [json.loads(store.read_sync(events.get, row["event_id"])["body"]) for row in rows]
 
 
 def test_a_hook_is_made_with_a_secret_and_a_ping(run, listed, store: Store, hook_id):
@@ -28,8 +30,8 @@ def test_a_hook_is_made_with_a_secret_and_a_ping(run, listed, store: Store, hook
     secret = made.stdout.strip()
     assert len(secret) == 64
     assert "made hook 2 of ada/bell" in made.stderr
-    row = store.look(hooks.by_id, 2)
-    assert store.look(hooks.secret_of, row) == secret
+    row = store.read_sync(hooks.by_id, 2)
+    assert store.read_sync(hooks.secret_of, row) == secret
     assert (row["events"], row["content_type"], row["options"]) == (
         ["issues", "push"],
         "json",
@@ -45,7 +47,7 @@ def test_a_hook_is_made_with_a_secret_and_a_ping(run, listed, store: Store, hook
 def test_a_secret_is_read_from_standard_input(run, store: Store, hook_id):
     made = run("hook", "add", "ada/bell", URL, "--secret", "-", stdin="from a pipe\n")
     assert made.stdout == ""
-    assert store.look(hooks.secret_of, store.look(hooks.by_id, 2)) == "from a pipe"
+    assert store.read_sync(hooks.secret_of, store.read_sync(hooks.by_id, 2)) == "from a pipe"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,7 @@ def test_a_removed_hook_receives_a_last_event(run, listed, store: Store, hook_id
     assert (last["action"], last["hook_id"]) == ("deleted", hook_id)
     run("hook", "show", hook_id, code=4)
     run("hook", "remove", hook_id, "--yes", code=4)
-    assert store.look(attempt_feed.latest) == 0
+    assert store.read_sync(attempt_feed.latest) == 0
 
 
 class TestHooksAroundRepositories:
@@ -222,7 +224,7 @@ class TestHooksAroundRepositories:
 
 def test_a_hook_has_another_format(run, store: Store, hook_id):
     run("hook", "edit", hook_id, "--format", "cloudevents_binary", "--type-prefix", "com.github")
-    assert store.look(hooks.by_id, hook_id)["options"] == {
+    assert store.read_sync(hooks.by_id, hook_id)["options"] == {
         "format": "cloudevents_binary",
         "type_prefix": "com.github",
     }
@@ -233,22 +235,22 @@ def test_a_hook_has_another_format(run, store: Store, hook_id):
 def test_a_hook_gets_batches(run, store: Store, hook_id):
     defaults = {"max_events": 100, "max_bytes": 1_000_000, "max_wait": 1.0}
     run("hook", "edit", hook_id, "--batch", "on")
-    assert store.look(hooks.by_id, hook_id)["options"] == {"batch": defaults}
+    assert store.read_sync(hooks.by_id, hook_id)["options"] == {"batch": defaults}
     run("hook", "edit", hook_id, "--batch", "max_events=50,max_wait=0.5")
     changed = defaults | {"max_events": 50, "max_wait": 0.5}
-    assert store.look(hooks.by_id, hook_id)["options"] == {"batch": changed}
+    assert store.read_sync(hooks.by_id, hook_id)["options"] == {"batch": changed}
     for wrong in ("max_events=500", "max_events=many", "most=3", "off"):
         assert "batch" in run("hook", "edit", hook_id, "--batch", wrong, code=2).stderr
     assert "batch" in run("hook", "edit", hook_id, "--format", "slack", code=2).stderr
     run("hook", "edit", hook_id, "--batch", "default")
-    assert store.look(hooks.by_id, hook_id)["options"] == {}
+    assert store.read_sync(hooks.by_id, hook_id)["options"] == {}
 
 
 def test_a_receiver_may_not_see_traces(run, store: Store, hook_id):
     run("hook", "edit", hook_id, "--propagate", "never")
-    assert store.look(hooks.by_id, hook_id)["options"] == {"propagate": "never"}
+    assert store.read_sync(hooks.by_id, hook_id)["options"] == {"propagate": "never"}
     run("hook", "edit", hook_id, "--propagate", "default")
-    assert store.look(hooks.by_id, hook_id)["options"] == {}
+    assert store.read_sync(hooks.by_id, hook_id)["options"] == {}
     said = run("hook", "edit", hook_id, "--propagate", "sometimes", code=2).stderr
     assert "propagate" in said
     assert "'always' or 'never'" in said
@@ -257,7 +259,7 @@ def test_a_receiver_may_not_see_traces(run, store: Store, hook_id):
 def test_a_pull_hook_shows_its_consumers(run, listed, store: Store, hook_id):
     run("hook", "add", "ada/bell", "pull:ci", "--expire-idle", "3600")
     assert [row["url"] for row in listed("hook", "list") if row["id"] == 2] == ["pull:ci"]
-    store.do(consumers.touch, 2, "laptop")
+    store.write_sync(consumers.touch, 2, "laptop")
     found = shown(run, 2)
     assert found["options"] == {"expire_idle": 3600.0}
     assert [(one["name"], one["attached"], one["leases"]) for one in found["consumers"]] == [

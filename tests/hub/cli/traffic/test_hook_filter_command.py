@@ -11,10 +11,10 @@ TAGS = json.dumps({"payload": {"ref": {"$startsWith": "refs/tags/"}}})
 def test_a_filter_is_given_and_removed(run, store: Store, hook_id):
     said = run("hook", "edit", hook_id, "--filter", TAGS).stdout
     assert 'filter={"payload":{"ref":{"$startsWith":"refs/tags/"}}}' in said
-    found = store.look(hooks.by_id, hook_id)
+    found = store.read_sync(hooks.by_id, hook_id)
     assert found["options"]["filter"] == json.loads(TAGS)
     run("hook", "edit", hook_id, "--filter", "default")
-    assert store.look(hooks.by_id, hook_id)["options"] == {}
+    assert store.read_sync(hooks.by_id, hook_id)["options"] == {}
     assert "this is not JSON" in run("hook", "edit", hook_id, "--filter", "{", code=2).stderr
     bad = json.dumps({"payload": {"ref": {"$regex": "x"}}})
     said = run("hook", "edit", hook_id, "--filter", bad, code=2).stderr

@@ -47,7 +47,7 @@ def block(db: Connection, hook_id: int) -> None:
 
 def test_a_blocked_key_is_listed_and_skipped(run, listed, store: Store, hook_id):
     assert "has no key" in run("hook", "ordering-keys", hook_id).output
-    store.do(block, hook_id)
+    store.write_sync(block, hook_id)
     (key,) = listed("hook", "ordering-keys", hook_id)
     assert (key["key"], key["state"], key["behind"], key["sequence"]) == ("7", "blocked", 2, 1)
     assert key["gap"] == [key["guid"]]
@@ -60,7 +60,7 @@ def test_a_blocked_key_is_listed_and_skipped(run, listed, store: Store, hook_id)
 
 
 def test_all_of_a_key_is_discarded(run, listed, store: Store, hook_id):
-    store.do(block, hook_id)
+    store.write_sync(block, hook_id)
     done = run("hook", "discard", hook_id, "7")
     assert "discarded 2 deliveries of the key '7'" in done.output
     assert listed("hook", "ordering-keys", hook_id) == []
@@ -70,7 +70,7 @@ def test_all_of_a_key_is_discarded(run, listed, store: Store, hook_id):
 
 def test_a_hook_is_made_with_an_ordering(run, store: Store, hook_id):
     run("hook", "edit", hook_id, "--ordering", "/pull_request/id", "--on-exhausted", "block")
-    row = store.look(hooks.by_id, hook_id)
+    row = store.read_sync(hooks.by_id, hook_id)
     assert row["options"] == {
         "ordering": {"path": "/pull_request/id"},
         "on_exhausted": "block",
@@ -88,4 +88,4 @@ def test_a_hook_is_made_with_an_ordering(run, store: Store, hook_id):
         assert said in output
         assert ";" not in output, "a problem is reported once"
     run("hook", "edit", hook_id, "--ordering", "default", "--on-exhausted", "default")
-    assert store.look(hooks.by_id, hook_id)["options"] == {}
+    assert store.read_sync(hooks.by_id, hook_id)["options"] == {}

@@ -48,6 +48,6 @@ def test_a_document_has_a_key(run, store: Store, hook_id, tmp_path):
         f"    signing_key: {KEY}\n    delivery: {{signatures: [v1a]}}\n"
     )
     assert "created" in run("load", document).output
-    (seed,) = [one.seed for one in store.look(signing_keys.private_keys, 2)]
+    (seed,) = [one.seed for one in store.read_sync(signing_keys.private_keys, 2)]
     assert seed == bytes(range(32))
     assert "unchanged" in run("load", document).output

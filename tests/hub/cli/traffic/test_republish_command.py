@@ -29,7 +29,7 @@ def bells(store: Store) -> None:
 
 
 def reported(store: Store) -> list[str]:
-    return [row["repository"] for row in store.look(event_queries.newest, limit=99)][::-1]
+    return [row["repository"] for row in store.read_sync(event_queries.newest, limit=99)][::-1]
 
 
 @pytest.mark.usefixtures("bells")
@@ -64,7 +64,7 @@ def test_a_dry_run_counts_the_resources(run, store: Store):
     )
     assert "there are no such resources" in since.stderr
     assert reported(store) == []
-    assert store.look(republish_runs.page, limit=9) == []
+    assert store.read_sync(republish_runs.page, limit=9) == []
 
 
 @pytest.mark.usefixtures("bells")
@@ -109,7 +109,7 @@ def test_a_wrong_topic_is_refused(run, topic: str):
 @pytest.mark.usefixtures("bells")
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
 def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest.MonkeyPatch):
-    store.do(leases.acquire, "far away", MINUTE)
+    store.write_sync(leases.acquire, "far away", MINUTE)
     looks = []
     look = republish_runs.get
 
@@ -122,7 +122,9 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
     monkeypatch.setattr(republish_runs, "get", looking)
     said = run("republish", "--topic", "*/*/events/repository")
     assert said.stdout == "run 1: 4 published to */*/events/repository\n"
-    assert store.look(jobs.get, "republish") is None, "the command must leave the job to the worker"
+    assert store.read_sync(jobs.get, "republish") is None, (
+        "the command must leave the job to the worker"
+    )
 
 
 @pytest.mark.usefixtures("store")

@@ -31,7 +31,7 @@ def _followed(db):
 def test_subscriptions_are_listed_and_ended(store, listed, run):
     assert listed("websub", "list") == []
     assert "POST /hub/websub" in run("websub", "list").stderr
-    store.do(_followed)
+    store.write_sync(_followed)
     (row,) = listed("websub", "list")
     assert row["callback"] == "https://reader.example/in?x"
     assert (row["state"], row["signed"]) == ("active", True)
@@ -41,13 +41,13 @@ def test_subscriptions_are_listed_and_ended(store, listed, run):
     assert listed("websub", "list") == []
     (row,) = listed("websub", "list", "--ended")
     assert (row["state"], row["signed"]) == ("enough", False)
-    (reported,) = store.do(requests.claim, 10)
+    (reported,) = store.write_sync(requests.claim, 10)
     assert (reported["mode"], reported["reason"]) == ("denied", "enough")
     assert "there is no" in run("websub", "remove", "--yes", row["id"], code=4).stderr
 
 
 def test_a_repository_that_becomes_private_ends_subscriptions(store, run):
-    store.do(_followed)
+    store.write_sync(_followed)
     run("load", "-", stdin='{"repositories": [{"name": "ada/engine", "private": true}]}')
-    (row,) = store.look(websub.page, limit=9, ended=True)
+    (row,) = store.read_sync(websub.page, limit=9, ended=True)
     assert row["reason"] == "the topic is no longer public"

@@ -34,7 +34,7 @@ def mill(store: Store, seed: Any) -> Row:
 
 
 async def test_an_app_s_page_shows_its_installations_and_no_secret(store: Store, mill: Row) -> None:
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         assert "Mill mill octo integration 1 1 0" in text_of(await browser.page("/ui/apps"))
         html = await browser.page(f"/ui/apps/{mill['app_id']}")
         said = text_of(html)
@@ -54,19 +54,19 @@ async def test_an_installation_names_some_of_its_repositories(
         chosen = [seed.hello["id"], *(row["id"] for row in made)]
         installation_repositories.choose(db, mill, chosen)
 
-    store.do(choose_more)
-    async with open_dashboard(store, store.do(operator)) as browser:
+    store.write_sync(choose_more)
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         said = text_of(await browser.page(f"/ui/apps/{mill['app_id']}"))
     assert "hello, more-0, more-1," in said
     assert said.count("and more") == 1
     assert f"more-{REPOSITORIES - 1}" not in said
-    (row,) = store.look(installations.of_app, mill["app_id"])
+    (row,) = store.read_sync(installations.of_app, mill["app_id"])
     assert len(row["repositories"]) == REPOSITORIES + 1
 
 
 async def test_an_empty_app_is_shown(store: Store, seed: Any) -> None:
-    _, lab = store.do(apps.create, seed.octo["id"], "Lab", url="https://lab.example/")
-    async with open_dashboard(store, store.do(operator)) as browser:
+    _, lab = store.write_sync(apps.create, seed.octo["id"], "Lab", url="https://lab.example/")
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         said = text_of(await browser.page(f"/ui/apps/{lab['id']}"))
     for word in ("Not installed", "No hook", "No keys"):
         assert word in said
@@ -76,9 +76,9 @@ async def test_apps_are_found_by_a_part_of_a_name_and_a_period(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
     for number, name in enumerate(("Lab", "Bench", "Labour")):
-        store.do(apps.create, seed.octo["id"], name, url=f"https://{number}.example/")
+        store.write_sync(apps.create, seed.octo["id"], name, url=f"https://{number}.example/")
         clock.advance(seconds=3600)
-    async with open_dashboard(store, store.do(operator), ui_idle=10**6) as browser:
+    async with open_dashboard(store, store.write_sync(operator), ui_idle=10**6) as browser:
 
         async def found(query: str) -> list[str]:
             return re.findall(r'/ui/apps/\d+">([^<]+)</a>', await browser.page(f"/ui/apps?{query}"))
@@ -92,14 +92,14 @@ async def test_apps_are_found_by_a_part_of_a_name_and_a_period(
 
 
 async def test_the_list_of_apps_is_empty_without_apps(store: Store, seed: Any) -> None:
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         assert "tocsin app add" in text_of(await browser.page("/ui/apps"))
 
 
 async def test_an_installation_is_suspended_and_resumed(store: Store, mill: Row) -> None:
     page = f"/ui/apps/{mill['app_id']}"
     path = f"{page}/installations/{mill['id']}"
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         assert (await browser.post(f"{path}/suspend", on=page)).status_code == 303
         assert "suspended" in text_of(await browser.page(page))
         assert (await browser.post(f"{path}/resume", on=page)).status_code == 303
@@ -114,7 +114,7 @@ async def test_a_token_without_write_scopes_cannot_suspend_an_app(store: Store, 
         return tokens.create(db, root["id"], scopes=["repo", "read:enterprise"])[0]
 
     page = f"/ui/apps/{mill['app_id']}"
-    async with open_dashboard(store, store.do(make)) as browser:
+    async with open_dashboard(store, store.write_sync(make)) as browser:
         assert 'aria-label="Suspend' not in await browser.page(page)
         path = f"{page}/installations/{mill['id']}/suspend"
         assert (await browser.post(path, on=page)).status_code == 403
@@ -130,14 +130,14 @@ async def test_apps_are_for_operators(store: Store, seed: Any, mill: Row) -> Non
 async def test_a_filter_of_its_hook_is_tested_on_the_payload_that_is_sent(
     store: Store, seed: Any, mill: Row
 ) -> None:
-    hook = store.look(app_hooks.of, mill["app_id"])
+    hook = store.read_sync(app_hooks.of, mill["app_id"])
     assert hook is not None
     filter_ = {"payload": {"installation": {"id": {"$eq": mill["id"]}}}}
-    store.do(hooks.update, hook, options={"filter": filter_})
+    store.write_sync(hooks.update, hook, options={"filter": filter_})
     arrival = IncomingEvent(1, "g-1", seed.hello["id"], "issues", b'{"action":"opened"}')
-    (receipt,) = store.do(events.accept_all, [arrival])
+    (receipt,) = store.write_sync(events.accept_all, [arrival])
     at = f"/ui/hooks/{hook['id']}"
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         answer = await browser.post(f"{at}/filter", {"event": str(receipt.event_id)}, on=at)
         assert "The event is delivered" in text_of(answer.text)
         answer = await browser.post(f"{at}/filter", {"payload": '{"action": "opened"}'}, on=at)
@@ -145,11 +145,11 @@ async def test_a_filter_of_its_hook_is_tested_on_the_payload_that_is_sent(
 
 
 async def test_the_hook_of_an_app_without_events_has_a_page(store: Store, mill: Row) -> None:
-    hook = store.look(app_hooks.of, mill["app_id"])
+    hook = store.read_sync(app_hooks.of, mill["app_id"])
     assert hook is not None
-    store.do(hooks.update, hook, options={"filter": {"action": "opened"}})
+    store.write_sync(hooks.update, hook, options={"filter": {"action": "opened"}})
     at = f"/ui/hooks/{hook['id']}"
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         assert "OWNER/REPO/events/push" in await browser.page(at)
         answer = await browser.post(f"{at}/filter", {"payload": '{"action": "opened"}'}, on=at)
         assert "as the event push" in text_of(answer.text)

@@ -24,7 +24,7 @@ def test_every_event_has_a_meaning() -> None:
 async def test_an_event_shows_its_count_and_its_subscribers(world: World) -> None:
     world.send(world.good, "a", "b")
     world.send(world.other, "c")
-    world.store.do(hooks.update, world.hidden, events=["*", "interaction_limit"])
+    world.store.write_sync(hooks.update, world.hidden, events=["*", "interaction_limit"])
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page("/ui/catalogue")
         first = re.findall(r'href="/ui/catalogue/(\w+)"', page)
@@ -41,8 +41,8 @@ async def test_an_event_shows_its_count_and_its_subscribers(world: World) -> Non
 
 
 async def test_subscribers_are_listed_without_those_that_do_not_get_it(world: World) -> None:
-    world.store.do(hooks.update, world.hidden, events=["*"])
-    world.store.do(hooks.update, world.good, events=["interaction_limit"])
+    world.store.write_sync(hooks.update, world.hidden, events=["*"])
+    world.store.write_sync(hooks.update, world.good, events=["interaction_limit"])
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page("/ui/catalogue/push")
         assert [f"/ui/hooks/{hook['id']}" in page for hook in (world.hidden, world.failing)] == [
@@ -79,15 +79,15 @@ async def test_every_event_has_a_page(world: World) -> None:
 
 
 async def test_hooks_around_repositories_subscribe_too(world: World) -> None:
-    acme = world.store.do(accounts.create, "acme", kind="Organization")
+    acme = world.store.write_sync(accounts.create, "acme", kind="Organization")
     for target, events in ((SYSTEM, ["*"]), (organization(acme["id"]), ["team"])):
         url = f"https://receiver.example/{target.kind}"
-        world.store.do(hooks.create, target, url=url, events=events)
-    found = world.store.look(event_counts.subscribers, None)
+        world.store.write_sync(hooks.create, target, url=url, events=events)
+    found = world.store.read_sync(event_counts.subscribers, None)
     assert (found["team"], found["installation"]) == (2, 1)
     hello = [world.seed.hello["id"]]
-    assert world.store.look(event_counts.subscribers, hello)["team"] == 0
-    assert world.store.look(event_counts.subscribers, hello, [acme["id"]])["team"] == 1
+    assert world.store.read_sync(event_counts.subscribers, hello)["team"] == 0
+    assert world.store.read_sync(event_counts.subscribers, hello, [acme["id"]])["team"] == 1
 
 
 def _install_everywhere(db: Connection) -> None:
@@ -104,12 +104,12 @@ def _install_everywhere(db: Connection) -> None:
 
 
 async def test_an_app_s_hook_counts_once_however_often_it_is_installed(world: World) -> None:
-    before = world.store.look(event_counts.subscribers, None)["push"]
-    world.store.do(_install_everywhere)
-    assert world.store.look(event_counts.subscribers, None)["push"] == before + 1
+    before = world.store.read_sync(event_counts.subscribers, None)["push"]
+    world.store.write_sync(_install_everywhere)
+    assert world.store.read_sync(event_counts.subscribers, None)["push"] == before + 1
     mine = [world.seed.hello["id"]]
-    many = world.store.look(event_counts.subscribers, mine)["push"]
-    assert world.store.look(event_counts.subscribers, mine, [EVERYWHERE])["push"] == many + 1
+    many = world.store.read_sync(event_counts.subscribers, mine)["push"]
+    assert world.store.read_sync(event_counts.subscribers, mine, [EVERYWHERE])["push"] == many + 1
 
 
 async def test_a_hook_s_form_offers_only_events_that_can_reach_it(world: World) -> None:

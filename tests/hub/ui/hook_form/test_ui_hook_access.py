@@ -34,7 +34,7 @@ def headers(**given: str) -> dict[str, list[str]]:
 async def made(browser: Browser, world: World, **form: Any) -> Row:
     answer = await browser.post("/ui/hooks/new", NEW | form, on="/ui/hooks/new")
     assert answer.status_code == 303, text_of(answer.text)
-    return required(world.store.do(hooks.by_url, world.seed.hello["id"], URL))
+    return required(world.store.write_sync(hooks.by_url, world.seed.hello["id"], URL))
 
 
 async def edited(browser: Browser, hook: Row, **form: Any) -> tuple[int, str]:
@@ -48,7 +48,7 @@ def revealed(world: World, hook: Row) -> dict[str, Any]:
         found = required(hooks.by_id(db, hook["id"]))
         return option_secrets.revealed(db, found)
 
-    return world.store.look(read)
+    return world.store.read_sync(read)
 
 
 class TestHeaders:
@@ -184,7 +184,7 @@ class TestCertificates:
         tls = {"client_cert": certificate, "client_key": key}
         async with open_dashboard(world.store, world.seed.token) as browser:
             hook = await made(browser, world)
-            world.store.do(hooks.update, hook, options={"tls": tls})
+            world.store.write_sync(hooks.update, hook, options={"tls": tls})
             lines = "\r\n".join(certificate.splitlines()) + "\r\n"
             form = {"tls_client_cert": lines, "tls_client_key": ""}
             assert (await edited(browser, hook, **form, timeout="3"))[0] == 303

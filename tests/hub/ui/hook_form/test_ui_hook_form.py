@@ -35,11 +35,11 @@ NEW = {
 
 
 def of_url(world: World, url: str) -> Row:
-    return required(world.store.do(hooks.by_url, world.seed.hello["id"], url))
+    return required(world.store.write_sync(hooks.by_url, world.seed.hello["id"], url))
 
 
 def changed(world: World, hook: Row) -> Row:
-    return required(world.store.look(hooks.by_id, hook["id"]))
+    return required(world.store.read_sync(hooks.by_id, hook["id"]))
 
 
 async def posted(browser: Browser, path: str, *on: str, **form: Any) -> tuple[int, str]:
@@ -61,7 +61,7 @@ class TestNewHook:
             }  # fmt: skip
             assert (made["secret"], made["insecure_ssl"], made["active"]) == (None, 0, 1)
             sql = "SELECT e.name, d.hook_id FROM delivery d JOIN event e ON e.id = d.event_id"
-            assert world.store.look(lambda db: db.tuples(sql)) == [("ping", made["id"])]
+            assert world.store.read_sync(lambda db: db.tuples(sql)) == [("ping", made["id"])]
 
     async def test_a_generated_secret_is_shown_once(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:
@@ -70,10 +70,12 @@ class TestNewHook:
             (value,) = set(re.findall(r'data-copy="([0-9a-f]{64})"', page))
             assert "The hook has been created" in text_of(page)
             made = of_url(world, URL)
-            assert world.store.look(hooks.secret_of, made) == value
+            assert world.store.read_sync(hooks.secret_of, made) == value
             assert value not in await browser.page(f"/ui/hooks/{made['id']}")
             assert value not in await browser.page(f"/ui/hooks/{made['id']}/edit")
-            entries = world.store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit"))
+            entries = world.store.read_sync(
+                lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit")
+            )
             assert value not in str(entries)
             (entry,) = [one for one in entries if one["action"] == "ui/create-hook"]
             assert f'"id":{made["id"]}' in entry["details"].replace(" ", "")
@@ -86,7 +88,7 @@ class TestNewHook:
             assert SECRET not in page
             status, page = await posted(browser, "/ui/hooks/new", **NEW | own)
             assert (status, SECRET in page) == (303, False)
-            assert world.store.look(hooks.secret_of, of_url(world, URL)) == SECRET
+            assert world.store.read_sync(hooks.secret_of, of_url(world, URL)) == SECRET
 
     async def test_all_events_include_the_hub_s_only_by_name(self, world: World) -> None:
         chosen = {"which": "every", "events": ["push", "interaction_limit"]}
@@ -143,7 +145,7 @@ class TestNewHook:
             assert f'href="#{name}"' in page
             # The form keeps the other values.
             assert re.search(r'name="events" value="issues" checked', page) or "events" in wrong
-            assert len(world.store.look(hooks.page, world.seed.hello["id"], limit=10)) == 2
+            assert len(world.store.read_sync(hooks.page, world.seed.hello["id"], limit=10)) == 2
 
     async def test_the_same_hook_cannot_be_made_twice(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:
@@ -167,13 +169,13 @@ class TestNewHook:
             status, page = await posted(browser, "/ui/hooks/new", **theirs)
             assert status == 422
             assert "no repository" in text_of(page)
-        assert world.store.look(hooks.count, world.seed.hello["id"]) == 2
+        assert world.store.read_sync(hooks.count, world.seed.hello["id"]) == 2
 
 
 class TestChangedHook:
     async def test_a_hook_is_changed(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}/edit"
-        world.store.do(hooks.update, world.good, options={"timeout": 9.0, "breaker": 4})
+        world.store.write_sync(hooks.update, world.good, options={"timeout": 9.0, "breaker": 4})
         form = NEW | {"content_type": "form", "timeout": "", "breaker": "6", "events": "star"}
         del form["verify"]
         async with open_dashboard(world.store, world.seed.token) as browser:
@@ -184,7 +186,7 @@ class TestChangedHook:
             after = changed(world, world.good)
             assert (after["url"], after["content_type"], after["insecure_ssl"]) == (URL, "form", 1)
             assert (after["events"], after["options"]) == (["star"], {"breaker": 6})
-            assert world.store.look(hooks.secret_of, after) == SECRET
+            assert world.store.read_sync(hooks.secret_of, after) == SECRET
             assert after["active"] == 1
 
     async def test_a_form_that_is_saved_as_it_is_keeps_long_options(self, world: World) -> None:
@@ -193,7 +195,7 @@ class TestChangedHook:
             "ordering": {"path": f"/{'member' * 80}/id"},
             "batch": {"max_events": 10, "max_bytes": 1_000_000, "max_wait": 12.3456789},
         }
-        world.store.do(hooks.update, world.good, options=options)
+        world.store.write_sync(hooks.update, world.good, options=options)
         at = f"/ui/hooks/{world.good['id']}/edit"
         async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(at)
@@ -290,14 +292,16 @@ class TestState:
             await browser.post(f"{at}/edit", NEW | {"url": ""}, on=at)
             for act in ("pause", "resume", "delete"):
                 await browser.post(f"{at}/{act}", on=at)
-            rows = world.store.look(
+            rows = world.store.read_sync(
                 lambda db: db.tuples("SELECT action, actor FROM audit ORDER BY id")
             )
             names = ("change-hook", "pause-hook", "resume-hook", "delete-hook")
             assert rows[1:] == [(f"ui/{name}", "octo") for name in names]
 
     async def test_a_hook_that_is_off_can_be_paused(self, world: World) -> None:
-        world.store.do(hook_pauses.pause, world.store.do(hooks.update, world.good, active=False))
+        world.store.write_sync(
+            hook_pauses.pause, world.store.write_sync(hooks.update, world.good, active=False)
+        )
         async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/hooks/{world.good['id']}")
             assert f'action="/ui/hooks/{world.good["id"]}/resume"' in page
@@ -360,8 +364,8 @@ class TestTrial:
             (asked,) = trials.asked
             assert (asked.url, asked.secret, asked.event) == (URL, SECRET, "push")
             assert b'"full_name":"octo/hello"' in asked.body
-            assert world.store.look(hooks.count, world.seed.hello["id"]) == 2
-            assert world.store.look(lambda db: db.value("SELECT count(*) FROM event")) == 0
+            assert world.store.read_sync(hooks.count, world.seed.hello["id"]) == 2
+            assert world.store.read_sync(lambda db: db.value("SELECT count(*) FROM event")) == 0
 
     async def test_a_stored_hook_is_tried_as_the_form_is(self, world: World) -> None:
         trials, at = Trials(), f"/ui/hooks/{world.good['id']}"

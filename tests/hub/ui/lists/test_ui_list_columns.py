@@ -55,7 +55,7 @@ def world(store: Store, seed: Any) -> World:
     made = World(store, seed)
     made.send(made.failing, "a", "b", status_code=401)
     made.send(made.good, "c", name="star")
-    store.do(furnish, made)
+    store.write_sync(furnish, made)
     return made
 
 
@@ -169,7 +169,7 @@ async def test_subscriptions_of_a_period_in_the_order_of_a_column(
     world: World, clock: MovableClock
 ) -> None:
     clock.advance(seconds=7200)
-    world.store.do(follow, pushes(world.seed.hello), "https://c.example/")
+    world.store.write_sync(follow, pushes(world.seed.hello), "https://c.example/")
     async with open_dashboard(world.store, world.seed.token, last=False, **SETTINGS) as browser:
 
         async def found(query: str) -> list[str]:

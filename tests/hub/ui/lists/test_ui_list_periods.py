@@ -131,7 +131,7 @@ Make = Callable[[World, Connection], str]
 async def test_a_list_shows_the_entries_of_a_period(
     world: World, clock: MovableClock, path: str, make: Make, period: str, shown: str
 ) -> None:
-    token = world.store.do(lambda db: make(world, db))
+    token = world.store.write_sync(lambda db: make(world, db))
     name = {"range": period or "range"} | {
         one: f"{period}_{one}" if period else one for one in ("since", "until")
     }
@@ -157,12 +157,12 @@ async def test_pages_of_a_list_in_another_order_do_not_move(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hub.ui.mail.pages.LIST.size", 2)
-    world.store.do(lambda db: mails(world, db))
+    world.store.write_sync(lambda db: mails(world, db))
     async with open_dashboard(world.store, world.operator, **ON) as browser:
         assert (await firsts(browser, "/ui/mail"))[0] == ["a", "c"]
         found, page = await firsts(browser, "/ui/mail?sort=to")
         assert found == ["a", "b"]
-        world.store.do(outbox.add, outbox.TEST, "aa@tower.example")
+        world.store.write_sync(outbox.add, outbox.TEST, "aa@tower.example")
         found, page = await firsts(browser, next_page(page))
         assert found == ["c"]
         assert 'rel="next"' not in page

@@ -116,7 +116,7 @@ class TestMatches:
 class TestFilters:
     async def test_hooks_by_event_endpoint_and_age(self, world: World, clock: MovableClock) -> None:
         clock.advance(seconds=2 * HOUR // SECOND)
-        made = world.store.do(
+        made = world.store.write_sync(
             lambda db: hooks.create(
                 db, world.good["repo_id"], url="https://late.example/in", events=["star"],
                 content_type="json",
@@ -130,9 +130,9 @@ class TestFilters:
             assert "No matching hooks" in await browser.page("/ui/hooks?event=fork&url=late")
 
     async def test_disabled_hooks_by_event(self, world: World) -> None:
-        everything = world.store.do(hook, world.good["repo_id"], "all", events=["*"])
+        everything = world.store.write_sync(hook, world.good["repo_id"], "all", events=["*"])
         for one in (world.failing, everything):
-            world.store.do(hooks.disable, one["id"], "it failed for 5 days")
+            world.store.write_sync(hooks.disable, one["id"], "it failed for 5 days")
         async with open_dashboard(world.store, world.seed.token) as browser:
             for event, expected in (
                 ("push", ["/all", "/failing"]), ("issues", ["/all"]), ("issue_field", []),

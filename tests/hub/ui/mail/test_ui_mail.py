@@ -25,19 +25,19 @@ ON: dict[str, Any] = {
 
 @pytest.fixture
 def world(store: Store, seed: Any) -> World:
-    store.do(emails.add, seed.octo["id"], [OCTO], verified=True)
+    store.write_sync(emails.add, seed.octo["id"], [OCTO], verified=True)
     return World(store, seed)
 
 
 def gets(world: World) -> bool:
-    rows = world.store.look(receivers.of_hook, world.failing["id"])
+    rows = world.store.read_sync(receivers.of_hook, world.failing["id"])
     return [row["login"] for row in rows] == ["octo"]
 
 
 async def test_an_owner_unsubscribes_from_a_hook_and_subscribes_again(world: World) -> None:
     at = f"/ui/hooks/{world.failing['id']}"
     scopes = ["write:repo_hook", "user:email"]
-    value, _ = world.store.do(tokens.create, world.seed.octo["id"], scopes=scopes)
+    value, _ = world.store.write_sync(tokens.create, world.seed.octo["id"], scopes=scopes)
     async with open_dashboard(world.store, value, **ON) as browser:
         assert "You get mail if something is wrong" in text_of(await browser.page(at))
         assert (await browser.post(f"{at}/mail/stop", on=at)).status_code == 303
@@ -64,13 +64,13 @@ async def test_an_owner_unsubscribes_from_a_hook_and_subscribes_again(world: Wor
 
 async def test_a_token_shows_the_address_and_the_hooks_that_it_may_read(world: World) -> None:
     hook_id = world.failing["id"]
-    world.store.do(subscriptions.unsubscribe, world.seed.octo["id"], [hook_id])
+    world.store.write_sync(subscriptions.unsubscribe, world.seed.octo["id"], [hook_id])
     for scopes, address, hook in (
         ([], False, False),
         (["user:email"], True, False),
         (["read:repo_hook"], False, True),
     ):
-        value, _ = world.store.do(tokens.create, world.seed.octo["id"], scopes=scopes)
+        value, _ = world.store.write_sync(tokens.create, world.seed.octo["id"], scopes=scopes)
         async with open_dashboard(world.store, value, last=False, **ON) as browser:
             page = text_of(await browser.page("/ui/mail"))
         shown = OCTO in page, f"hook {hook_id} of octo/hello" in page
@@ -84,7 +84,7 @@ async def test_hooks_of_one_repository_share_a_check_of_the_token(
 ) -> None:
     """Somebody may have left hundreds of hooks."""
     hook_ids = [world.failing["id"], world.good["id"]]
-    world.store.do(subscriptions.unsubscribe, world.seed.octo["id"], hook_ids)
+    world.store.write_sync(subscriptions.unsubscribe, world.seed.octo["id"], hook_ids)
     checked: list[int] = []
     check = access.check
 
@@ -108,7 +108,7 @@ async def test_the_mail_of_others_cannot_be_changed(world: World) -> None:
         assert (await browser.post("/ui/mail/test", {"address": OCTO}, on="/ui")).status_code == 403
         assert OCTO not in await browser.page("/ui/mail")
     assert gets(world)
-    assert world.store.look(outbox.list_recent, 9) == []
+    assert world.store.read_sync(outbox.list_recent, 9) == []
 
 
 async def test_an_operator_sends_a_test_message_and_sees_its_status(
@@ -121,9 +121,9 @@ async def test_an_operator_sends_a_test_message_and_sees_its_status(
         page = text_of(await browser.page("/ui/mail"))
         assert f"{OCTO} waiting test 0" in page
         assert "mail.example" in page
-        (row,) = world.store.look(outbox.list_recent, 9)
+        (row,) = world.store.read_sync(outbox.list_recent, 9)
         assert "not sent" not in text_of(await browser.page("/ui/problems"))
-        world.store.do(outbox.record_failed, row["id"], "550 <b>unknown</b>")
+        world.store.write_sync(outbox.record_failed, row["id"], "550 <b>unknown</b>")
         page = await browser.page("/ui/mail")
         assert "550 &lt;b&gt;unknown&lt;/b&gt;" in page
         assert "1 mail was not sent" in text_of(await browser.page("/ui/problems"))
@@ -131,7 +131,7 @@ async def test_an_operator_sends_a_test_message_and_sees_its_status(
         assert "not sent" not in text_of(await browser.page("/ui/problems"))
         wrong = await browser.post("/ui/mail/test", {"address": "a@b\r\nBcc: c@d.e"}, on="/ui/mail")
         assert wrong.status_code == 422
-    assert len(world.store.look(outbox.list_recent, 9)) == 1
+    assert len(world.store.read_sync(outbox.list_recent, 9)) == 1
 
 
 async def test_without_a_server_the_pages_say_so(world: World) -> None:
@@ -157,4 +157,4 @@ def test_hooks_that_are_gone_are_left_out(world: World) -> None:
         hook_removal.delete(db, world.failing)
         return [row["hook_id"] for row in subscriptions.list_left(db, owner)]
 
-    assert world.store.do(leave) == [0, world.good["id"]]
+    assert world.store.write_sync(leave) == [0, world.good["id"]]

@@ -218,7 +218,7 @@ class TestLive:
             browser.listening(f"/ui/hooks/{world.good['id']}/live") as heard,
         ):
             await heard.until("begin")
-            world.store.do(hook_removal.delete, world.good)
+            world.store.write_sync(hook_removal.delete, world.good)
             assert '"event":"ended"' in await heard.until('"event":"ended"')
 
     async def test_the_live_stream_ends_with_the_session(self, world: World) -> None:
@@ -227,7 +227,7 @@ class TestLive:
             browser.listening("/ui/deliveries/live") as heard,
         ):
             await heard.until("begin")
-            world.store.do(lambda db: db.execute("DELETE FROM token"))
+            world.store.write_sync(lambda db: db.execute("DELETE FROM token"))
             assert "event: ended" in await heard.until("ended")
             assert heard.ended
 
@@ -349,7 +349,7 @@ class TestLive:
     ) -> None:
         monkeypatch.setattr(stream_places, "MOST", 5)
         monkeypatch.setitem(stream_places.SHARES, "guests", 2)
-        link, _ = world.store.do(hook_links.create, world.good["id"], "", "octo", HOUR)
+        link, _ = world.store.write_sync(hook_links.create, world.good["id"], "", "octo", HOUR)
         async with open_dashboard(world.store, last=False) as guest, AsyncExitStack() as all_:
             for _ in range(4):
                 guest.client.cookies.clear()
@@ -479,7 +479,7 @@ class TestOne:
         self, world: World
     ) -> None:
         url = "https://receiver.example/in?tags[]=a&n=[1-3]&of={x,y}"
-        hook = world.store.do(hooks.update, world.good, url=url)
+        hook = world.store.write_sync(hooks.update, world.good, url=url)
         (number,) = world.send(hook, "a")
         async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/deliveries/{number}")
@@ -489,7 +489,7 @@ class TestOne:
 
     async def test_a_delivery_without_its_payload_cannot_be_sent_again(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
-        world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+        world.store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL"))
         async with open_dashboard(world.store, world.seed.token) as browser:
             at = f"/ui/deliveries/{number}"
             page = await browser.page(at)
@@ -508,10 +508,10 @@ class TestOne:
                 303,
                 f"/ui/hooks/{world.good['id']}",
             )
-            rows = world.store.look(_deliveries)
+            rows = world.store.read_sync(_deliveries)
             assert [row["redelivery"] for row in rows] == [0, 1]
             assert rows[0]["event_id"] == rows[1]["event_id"]
-            (entry,) = world.store.look(
+            (entry,) = world.store.read_sync(
                 lambda db: db.all("SELECT target FROM audit WHERE action = 'ui/redeliver'")
             )
             assert entry["target"] == f"{at}/again"
@@ -522,7 +522,7 @@ class TestOne:
 
     async def test_a_delivery_of_a_deleted_hook_cannot_be_redelivered(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
-        world.store.do(hook_removal.delete, world.good)
+        world.store.write_sync(hook_removal.delete, world.good)
         async with open_dashboard(world.store, world.operator) as browser:
             at = f"/ui/deliveries/{number}"
             assert "Redeliver" not in text_of(await browser.page(at))

@@ -22,9 +22,9 @@ from store.repositories import repositories
 
 
 async def test_events_without_subscribers_are_listed(store: Store, seed: Any) -> None:
-    store.do(hook, seed.hello, "push")
-    store.do(arrive, seed.hello["id"])
-    star = store.do(arrive, seed.hello["id"], name="star", action="created")
+    store.write_sync(hook, seed.hello, "push")
+    store.write_sync(arrive, seed.hello["id"])
+    star = store.write_sync(arrive, seed.hello["id"], name="star", action="created")
     async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/events"))
         assert "star.created" in said
@@ -58,8 +58,8 @@ async def test_events_can_be_selected_by_their_hook(
             of_org,
             tokens.create(db, seed.octo["id"], scopes=["repo", "admin:org_hook"])[0],
         )
-    push = store.do(arrive, seed.hello["id"])
-    store.do(arrive, seed.hello["id"], name="star")
+    push = store.write_sync(arrive, seed.hello["id"])
+    store.write_sync(arrive, seed.hello["id"], name="star")
     async with open_dashboard(store, token, last=False) as browser:
 
         async def found(text: str) -> list[str]:
@@ -89,9 +89,9 @@ async def test_an_empty_list_explains_how_to_send_an_event(store: Store, seed: A
 
 
 async def test_users_see_the_events_of_their_own_repositories(store: Store, seed: Any) -> None:
-    mine = store.do(arrive, seed.hello["id"])
-    nobodys = store.do(arrive, 0, name="ping")
-    root = store.do(operator)
+    mine = store.write_sync(arrive, seed.hello["id"])
+    nobodys = store.write_sync(arrive, 0, name="ping")
+    root = store.write_sync(operator)
     async with open_dashboard(store, seed.reader_token, last=False) as browser:
         assert "Nothing that you may see" in text_of(await browser.page("/ui/events"))
         assert (await browser.get(f"/ui/events/{mine}")).status_code in (403, 404)
@@ -106,8 +106,8 @@ async def test_users_see_the_events_of_their_own_repositories(store: Store, seed
 
 
 async def test_an_event_with_its_payload_and_deliveries(store: Store, seed: Any) -> None:
-    store.do(hook, seed.hello, "push")
-    event = store.do(arrive, seed.hello["id"], body=b'{"a":"<script>alert(1)</script>"}')
+    store.write_sync(hook, seed.hello, "push")
+    event = store.write_sync(arrive, seed.hello["id"], body=b'{"a":"<script>alert(1)</script>"}')
     async with open_dashboard(store, seed.token) as browser:
         html = await browser.page(f"/ui/events/{event}")
         assert "<script>alert" not in html
@@ -115,12 +115,12 @@ async def test_an_event_with_its_payload_and_deliveries(store: Store, seed: Any)
         said = text_of(html)
         assert "waiting" in said
         assert "https://receiver.example/hook" in said
-        store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+        store.write_sync(lambda db: db.execute("UPDATE event SET body = NULL"))
         assert "It has been deleted" in text_of(await browser.page(f"/ui/events/{event}"))
 
 
 async def test_a_large_payload_is_shown_to_a_bound(store: Store, seed: Any) -> None:
-    event = store.do(arrive, seed.hello["id"], body=b'{"a":"' + b"x" * 200_000 + b'"}')
+    event = store.write_sync(arrive, seed.hello["id"], body=b'{"a":"' + b"x" * 200_000 + b'"}')
     async with open_dashboard(store, seed.token) as browser:
         html = await browser.page(f"/ui/events/{event}")
     assert len(html) < 100_000
@@ -129,7 +129,7 @@ async def test_a_large_payload_is_shown_to_a_bound(store: Store, seed: Any) -> N
 
 async def test_a_deep_payload_is_shown_to_a_bound(store: Store, seed: Any) -> None:
     deep = b'{"a":' + b"[" * 900 + b"0," * 200_000 + b"0" + b"]" * 900 + b"}"
-    event = store.do(arrive, seed.hello["id"], body=deep)
+    event = store.write_sync(arrive, seed.hello["id"], body=deep)
     async with open_dashboard(store, seed.token) as browser:
         html = await browser.page(f"/ui/events/{event}")
     assert len(html) < 150_000
@@ -139,15 +139,15 @@ async def test_a_deep_payload_is_shown_to_a_bound(store: Store, seed: Any) -> No
 async def test_older_events_are_led_to(
     store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.do(arrive, seed.hello["id"], 60)
+    store.write_sync(arrive, seed.hello["id"], 60)
     async with open_dashboard(store, seed.token) as browser:
         html = await browser.page("/ui/events?event=push")
         assert html.count("/ui/events/") == 50
         assert 'href="/ui/events?event=push&amp;before=11"' in html
         html = await browser.page("/ui/events?event=push&before=11")
         assert 'rel="prev"' in html
-        store.do(hook, seed.hello, "push")
-        store.do(arrive, seed.hello["id"], 10, name="push", scope=99)
+        store.write_sync(hook, seed.hello, "push")
+        store.write_sync(arrive, seed.hello["id"], 10, name="push", scope=99)
         monkeypatch.setattr(event_page, "LOOKED", 5)
         said = text_of(await browser.page("/ui/events?wanted=nobody"))
         assert "No match among the newest events" in said
@@ -157,8 +157,8 @@ async def test_older_events_are_led_to(
 async def test_more_events_take_no_more_statements(
     store: Store, seed: Any, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.do(hook, seed.hello, "push")
-    store.do(arrive, seed.hello["id"], 40)
+    store.write_sync(hook, seed.hello, "push")
+    store.write_sync(arrive, seed.hello["id"], 40)
     async with open_dashboard(store, seed.token) as browser:
         await browser.page(path)
         seen = statements(monkeypatch)
@@ -168,8 +168,8 @@ async def test_more_events_take_no_more_statements(
 
 
 async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
-    store.do(hook, seed.hello, "push", "star")
-    store.do(hook, seed.hello, "*", url="https://all.example/")
+    store.write_sync(hook, seed.hello, "push", "star")
+    store.write_sync(hook, seed.hello, "*", url="https://all.example/")
     async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/topics"))
         assert "octo/hello 2 0" in said
@@ -192,8 +192,8 @@ def _follow(db: Connection, topic: Topic) -> None:
 
 
 async def test_operators_see_the_topics_of_other_sites(store: Store, seed: Any) -> None:
-    store.do(_follow, external_topic("https://blog.example/feed"))
-    async with open_dashboard(store, store.do(operator), last=False) as browser:
+    store.write_sync(_follow, external_topic("https://blog.example/feed"))
+    async with open_dashboard(store, store.write_sync(operator), last=False) as browser:
         said = text_of(await browser.page("/ui/topics"))
         assert "https://blog.example/feed 1 never to be fetched" in said
     async with open_dashboard(store, seed.token) as browser:

@@ -28,7 +28,7 @@ def blocked(db: Connection, world: World) -> dict[str, Any]:
 
 
 async def test_a_blocked_key_is_shown_and_skipped(world: World) -> None:
-    made = world.store.do(blocked, world)
+    made = world.store.write_sync(blocked, world)
     at = f"/ui/hooks/{made['id']}"
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page(at)
@@ -40,13 +40,13 @@ async def test_a_blocked_key_is_shown_and_skipped(world: World) -> None:
         assert "No key is blocked" in text_of(await browser.page(at))
         answer = await browser.post(f"{at}/keys/discard", {"key": "<7>"}, on=at)
         assert answer.status_code == 303
-        assert world.store.look(operations.keys, made["id"], 10) == []
+        assert world.store.read_sync(operations.keys, made["id"], 10) == []
         again = await browser.post(f"{at}/keys/skip", {"key": "<7>"}, on=at)
         assert again.status_code == 404
 
 
 async def test_ordering_keys_are_read_only_without_write_access(world: World) -> None:
-    made = world.store.do(blocked, world)
+    made = world.store.write_sync(blocked, world)
     at = f"/ui/hooks/{made['id']}"
     async with open_dashboard(world.store, world.look_only) as browser:
         assert "1 blocked" in text_of(await browser.page(at))

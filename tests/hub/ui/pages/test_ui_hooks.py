@@ -47,7 +47,7 @@ class TestWhoSeesWhich:
             assert (await browser.get(f"/ui/hooks/{world.hidden['id']}")).status_code == 404
 
     async def test_a_token_without_the_scope_sees_none(self, world: World) -> None:
-        bare = world.store.do(lambda db: tokens.create(db, world.seed.octo["id"])[0])
+        bare = world.store.write_sync(lambda db: tokens.create(db, world.seed.octo["id"])[0])
         async with open_dashboard(world.store, bare) as browser:
             assert "Nothing that you may see" in text_of(await browser.page("/ui/hooks"))
             answer = await browser.get(f"/ui/hooks/{world.good['id']}")
@@ -61,7 +61,7 @@ class TestList:
     ) -> None:
         world.send(world.good, "a", "b")
         world.send(world.failing, "c", status_code=500, cooldown_until=clock.now() + HOUR)
-        world.store.do(hooks.disable, world.hidden["id"], "it answered 410 <Gone>")
+        world.store.write_sync(hooks.disable, world.hidden["id"], "it answered 410 <Gone>")
         async with open_dashboard(world.store, world.seed.token) as browser:
             page = text_of(await browser.page("/ui/hooks"))
             for said in ("Healthy", "Circuit open", "Disabled", "it answered 410 <Gone>"):
@@ -73,12 +73,12 @@ class TestList:
         self, world: World, clock: MovableClock
     ) -> None:
         for one in (world.failing, world.hidden):
-            world.store.do(hooks.update, one, secret=SECRET)
+            world.store.write_sync(hooks.update, one, secret=SECRET)
         world.send(world.good, *(f"fine-{number}" for number in range(8)))
         world.send(world.good, "bad", status_code=500)
         world.send(world.good, "again")
         world.send(world.failing, "c", status_code=500, cooldown_until=clock.now() + HOUR)
-        world.store.do(hooks.disable, world.hidden["id"], "it answered 410")
+        world.store.write_sync(hooks.disable, world.hidden["id"], "it answered 410")
         expected = {"warn": "Degraded", "open": "Circuit open", "disabled": "Disabled"}
         async with open_dashboard(world.store, world.seed.token) as browser:
             for place in ("/ui/hooks", "/ui", *(f"/ui/hooks/{one['id']}" for one in (
@@ -100,7 +100,7 @@ class TestList:
         (attempt,) = world.send(
             world.failing, "c", status_code=500, cooldown_until=until, due_at=clock.now() - HOUR
         )
-        (event,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
+        (event,) = world.store.read_sync(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
         async with open_dashboard(world.store, world.seed.token) as browser:
             for place in (f"hooks/{world.failing['id']}", f"deliveries/{attempt}", "deliveries",
                           f"events/{event}"):  # fmt: skip
@@ -172,7 +172,7 @@ class TestSecretsInUrls:
     @pytest.fixture
     def secretive(self, world: World) -> Any:
         url = "https://user:pass-word@receiver.example/in?token=s3cr3t&kind=a"
-        made = world.store.do(
+        made = world.store.write_sync(
             hooks.create,
             world.seed.hello["id"],
             url=url,
@@ -184,8 +184,8 @@ class TestSecretsInUrls:
         return made
 
     async def seen(self, browser: Browser, world: World, secretive: Any) -> dict[str, str]:
-        (attempt,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM attempt"))[0]
-        (event,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
+        (attempt,) = world.store.read_sync(lambda db: db.tuples("SELECT max(id) FROM attempt"))[0]
+        (event,) = world.store.read_sync(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
         paths = ("/ui", "/ui/hooks", f"/ui/hooks/{secretive['id']}", "/ui/deliveries",
                  f"/ui/deliveries/{attempt}", f"/ui/events/{event}",
                  f"/ui/topics/{secretive['repo_id']}?event=push")  # fmt: skip
@@ -254,7 +254,7 @@ class TestOne:
 
     async def test_a_disabled_hook_shows_the_reason_and_can_be_enabled(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        world.store.do(hooks.disable, world.good["id"], "it answered 410")
+        world.store.write_sync(hooks.disable, world.good["id"], "it answered 410")
         async with open_dashboard(world.store, world.seed.token) as browser:
             assert "Disabled: it answered 410" in text_of(await browser.page(at))
             assert (await browser.post(f"{at}/ping", on=at)).status_code == 409
@@ -268,7 +268,7 @@ class TestOne:
             assert "Off" in text_of(await browser.page(at))
 
     async def test_a_paused_hook_is_shown_as_paused(self, world: World) -> None:
-        world.store.do(hook_pauses.pause, world.good)
+        world.store.write_sync(hook_pauses.pause, world.good)
         async with open_dashboard(world.store, world.seed.token) as browser:
             text = text_of(await browser.page(f"/ui/hooks/{world.good['id']}"))
             assert "Paused since" in text
@@ -281,9 +281,9 @@ class TestOne:
         self, world: World, clock: MovableClock
     ) -> None:
         (attempt,) = world.send(world.failing, "a", status_code=500)
-        world.store.do(hook_pauses.pause, world.failing)
+        world.store.write_sync(hook_pauses.pause, world.failing)
         clock.advance(seconds=3600)
-        (event,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
+        (event,) = world.store.read_sync(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
         async with open_dashboard(world.store, world.seed.token) as browser:
             said = text_of(await browser.page("/ui"))
             assert "for too long" not in said
@@ -301,7 +301,7 @@ class TestOne:
         async with open_dashboard(world.store, world.seed.token) as browser:
             assert (await browser.post(f"{at}/ping", on=at)).status_code == 303
             sql = "SELECT e.name, d.hook_id FROM delivery d JOIN event e ON e.id = d.event_id"
-            assert world.store.look(lambda db: db.tuples(sql)) == [("ping", world.good["id"])]
+            assert world.store.read_sync(lambda db: db.tuples(sql)) == [("ping", world.good["id"])]
 
     async def test_the_latest_push_can_be_sent_again(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
@@ -316,17 +316,19 @@ class TestOne:
             answer = await browser.post(f"{at}/secret", on=at)
             assert answer.status_code == 200
             (value,) = set(re.findall(r'data-copy="([0-9a-f]{64})"', answer.text))
-            row = required(world.store.look(hooks.by_id, world.good["id"]))
-            assert world.store.look(hooks.secret_of, row) == value
-            former = world.store.look(hook_secrets.previous_secret, row)
+            row = required(world.store.read_sync(hooks.by_id, world.good["id"]))
+            assert world.store.read_sync(hooks.secret_of, row) == value
+            former = world.store.read_sync(hook_secrets.previous_secret, row)
             assert former == (SECRET, clock.now() + DAY)
             page = await browser.page(at)
             assert value not in page
             assert "The old secret also signs" in text_of(page)
             assert (await browser.post(f"{at}/secret/end", on=at)).status_code == 303
-            row = required(world.store.look(hooks.by_id, world.good["id"]))
+            row = required(world.store.read_sync(hooks.by_id, world.good["id"]))
             assert row["previous_secret"] is None
-            entries = world.store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit"))
+            entries = world.store.read_sync(
+                lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit")
+            )
             assert value not in str(entries)
             assert SECRET not in str(entries)
 
@@ -338,8 +340,8 @@ class TestOne:
             assert answer.status_code == 409
             assert "The former secret still signs until 20" in (text := text_of(answer.text))
             assert "End the overlap first, then create a new secret." in text
-            row = world.store.look(hooks.by_id, world.good["id"])
-            former = required(world.store.look(hook_secrets.previous_secret, row))
+            row = world.store.read_sync(hooks.by_id, world.good["id"])
+            former = required(world.store.read_sync(hook_secrets.previous_secret, row))
             assert former[0] == SECRET
             await browser.post(f"{at}/secret/end", on=at)
             assert (await browser.post(f"{at}/secret", on=at)).status_code == 200
@@ -349,7 +351,7 @@ class TestOne:
         async with open_dashboard(world.store, world.seed.token) as browser:
             for act in ("ping", "off", "on", "secret", "secret/end"):
                 await browser.post(f"{at}/{act}", on=at)
-            rows = world.store.look(
+            rows = world.store.read_sync(
                 lambda db: db.tuples("SELECT action, actor, target FROM audit ORDER BY id")
             )
             assert rows[1:] == [
@@ -368,7 +370,7 @@ class TestOne:
             assert "Switch off" not in text_of(page)
             for act in ("ping", "off", "on", "secret", "secret/end", "test", "links"):
                 assert (await browser.post(f"{at}/{act}", on=at)).status_code == 403, act
-            row = required(world.store.look(hooks.by_id, world.good["id"]))
+            row = required(world.store.read_sync(hooks.by_id, world.good["id"]))
             assert row["version"] == world.good["version"]
 
     async def test_hooks_of_others_cannot_be_changed(self, world: World) -> None:
@@ -487,8 +489,10 @@ class TestLinks:
     async def test_the_value_of_a_link_is_not_stored(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:
             value = (await self.link(browser, world)).partition("link=")[2]
-            rows = world.store.look(lambda db: db.all("SELECT * FROM hook_link"))
-            entries = world.store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit"))
+            rows = world.store.read_sync(lambda db: db.all("SELECT * FROM hook_link"))
+            entries = world.store.read_sync(
+                lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit")
+            )
             assert len(value) == 43
             assert value not in str(rows) + str(entries)
 
@@ -536,9 +540,9 @@ class TestAccess:
         certificate, key = (authority := Authority()).issue()
         tls = {"client_cert": certificate, "client_key": key, "ca": authority.pem}
         options = {"headers": {"X-Api-Key": "hunter2", "X-Env": "live"}, "tls": tls}
-        hook = world.store.do(hooks.update, world.good, options=options)
+        hook = world.store.write_sync(hooks.update, world.good, options=options)
         reason = "a certificate has expired"
-        world.store.do(hook_pauses.pause_unusable, hook["id"], hook["version"], reason)
+        world.store.write_sync(hook_pauses.pause_unusable, hook["id"], hook["version"], reason)
         async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/hooks/{hook['id']}")
         text = text_of(page)
@@ -557,7 +561,7 @@ class TestFilter:
         filter_ = {"payload": {"ref": {"$startsWith": "refs/tags/"}}}
         async with open_dashboard(world.store, world.seed.token) as browser:
             assert "Test the filter" not in await browser.page(at)
-            world.store.do(hooks.update, world.good, options={"filter": filter_})
+            world.store.write_sync(hooks.update, world.good, options={"filter": filter_})
             text = text_of(await browser.page(at))
             assert '"$startsWith": "refs/tags/"' in text
             answer = await browser.post(f"{at}/filter", {"payload": '{"ref": "x"}'}, on=at)
@@ -569,7 +573,7 @@ class TestFilter:
             body = b'{"ref": "refs/tags/v1"}'
             repo_id = world.good["repo_id"]
             arrival = IncomingEvent(repo_id, "g-1", repo_id, "push", body)
-            (receipt,) = world.store.do(events.accept_all, [arrival])
+            (receipt,) = world.store.write_sync(events.accept_all, [arrival])
             for form in ({}, {"event": str(receipt.event_id)}):
                 answer = await browser.post(f"{at}/filter", form, on=at)
                 assert "The event is delivered" in text_of(answer.text)
@@ -583,7 +587,7 @@ class TestFilter:
 
     async def test_the_page_of_a_filter_test_keeps_the_form(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        world.store.do(hooks.update, world.good, options={"filter": {"event": "push"}})
+        world.store.write_sync(hooks.update, world.good, options={"filter": {"event": "push"}})
         async with open_dashboard(world.store, world.seed.token) as browser:
             for payload, status in (('\n{"title": "<b>"', 422), ('{"title": "<b>"}', 200)):
                 answer = await browser.post(f"{at}/filter", {"payload": payload}, on=at)
@@ -605,7 +609,7 @@ class TestFilter:
 
         monkeypatch.setattr(filtering, "test", slow)
         at = f"/ui/hooks/{world.good['id']}"
-        world.store.do(hooks.update, world.good, options={"filter": {"event": "push"}})
+        world.store.write_sync(hooks.update, world.good, options={"filter": {"event": "push"}})
         async with open_dashboard(world.store, world.seed.token) as browser:
             answer = await browser.post(f"{at}/filter", {"payload": "{}"}, on=at)
         assert "The event is delivered" in text_of(answer.text)
@@ -613,7 +617,9 @@ class TestFilter:
 
     async def test_a_filter_in_cel_can_be_tested(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        world.store.do(hooks.update, world.good, options={"filter": {"cel": "payload.size > 1"}})
+        world.store.write_sync(
+            hooks.update, world.good, options={"filter": {"cel": "payload.size > 1"}}
+        )
         async with open_dashboard(world.store, world.seed.token) as browser:
             for payload, expected in (
                 ('{"size": 2}', 'holds event cel "payload.size > 1" true'),
@@ -624,10 +630,10 @@ class TestFilter:
                 assert expected in text_of(answer.text)
 
     async def test_filtered_deliveries_are_shown_with_the_reason(self, world: World) -> None:
-        world.store.do(hooks.update, world.good, options={"filter": {"event": "star"}})
+        world.store.write_sync(hooks.update, world.good, options={"filter": {"event": "star"}})
         repo_id = world.good["repo_id"]
         arrival = IncomingEvent(repo_id, "g-1", repo_id, "push", b"{}")
-        (receipt,) = world.store.do(events.accept_all, [arrival])
+        (receipt,) = world.store.write_sync(events.accept_all, [arrival])
         async with open_dashboard(world.store, world.seed.token) as browser:
             text = text_of(await browser.page(f"/ui/events/{receipt.event_id}"))
             assert "filtered" in text
@@ -641,7 +647,7 @@ class TestSigningKey:
         at = f"/ui/hooks/{world.good['id']}"
         async with open_dashboard(world.store, world.seed.token) as browser:
             assert "Signing key" not in await browser.page(at)
-            world.store.do(hooks.update, world.good, options={"signatures": ["v1a"]})
+            world.store.write_sync(hooks.update, world.good, options={"signatures": ["v1a"]})
             (first,) = set(re.findall(r"whpk_[\w+/=]+", await browser.page(at)))
             assert (await browser.post(f"{at}/key", on=at)).status_code == 303
             page = await browser.page(at)
@@ -670,7 +676,7 @@ class TestState:
         good = world.good["id"]
         async with open_dashboard(world.store, world.seed.token) as browser:
             view = await self.view(browser, good)
-            paused = world.store.do(hook_pauses.pause, world.good)
+            paused = world.store.write_sync(hook_pauses.pause, world.good)
             async with browser.listening(view) as heard:
                 text = await heard.until('"event":"figures"')
                 assert text.index('"event":"actions"') < text.index("/resume")
@@ -679,7 +685,7 @@ class TestState:
                 clock.advance(seconds=3)
                 text = await heard.until("0 of 1")
                 assert text.count('"event":"actions"') == 1, "the actions are the same"
-                world.store.do(hook_pauses.resume, paused)
+                world.store.write_sync(hook_pauses.resume, paused)
                 clock.advance(seconds=3)
                 await heard.until("Pause the hook")
 
@@ -695,12 +701,12 @@ class TestState:
                 await heard.until('"event":"figures"')
 
     async def test_a_guest_gets_no_actions(self, world: World) -> None:
-        made, _ = world.store.do(hook_links.create, world.good["id"], "", "octo", DAY)
+        made, _ = world.store.write_sync(hook_links.create, world.good["id"], "", "octo", DAY)
         silence = [world.good["id"]], world.store.clock.now() + HOUR, "octo"
         async with open_dashboard(world.store) as browser:
             await browser.post("/ui/shared", {"link": made}, on=f"/ui/shared?link={made}")
             view = await self.view(browser, world.good["id"])
-            world.store.do(hook_silences.silence, *silence)
+            world.store.write_sync(hook_silences.silence, *silence)
             async with browser.listening(view) as heard:
                 text = await heard.until('"event":"figures"')
         assert "Silenced" in text

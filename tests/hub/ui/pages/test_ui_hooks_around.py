@@ -42,33 +42,35 @@ class Around:
     event: int
 
     def token(self, account: Row, *scopes: str) -> str:
-        return self.world.store.do(tokens.create, account["id"], scopes=scopes)[0]
+        return self.world.store.write_sync(tokens.create, account["id"], scopes=scopes)[0]
 
     def attempt(self, hook_id: int) -> int:
         last = "SELECT max(id) FROM attempt WHERE hook_id = :id"
-        return int(self.world.store.look(lambda db: db.value(last, id=hook_id)))
+        return int(self.world.store.read_sync(lambda db: db.value(last, id=hook_id)))
 
 
 @pytest.fixture
 def around(store: Store, seed: Any) -> Around:
     world = World(store, seed)
-    acme = store.do(accounts.create, "acme", kind="Organization")
-    store.do(accounts.join, acme["id"], seed.octo["id"], "admin")
-    repo = store.do(repositories.create, acme["id"], "engine")
-    store.do(repositories.grant, repo["id"], seed.reader["id"], "admin")
+    acme = store.write_sync(accounts.create, "acme", kind="Organization")
+    store.write_sync(accounts.join, acme["id"], seed.octo["id"], "admin")
+    repo = store.write_sync(repositories.create, acme["id"], "engine")
+    store.write_sync(repositories.grant, repo["id"], seed.reader["id"], "admin")
     made = [
-        store.do(hooks.create, target, url=f"https://receiver.example/{name}", events=["push"])
+        store.write_sync(
+            hooks.create, target, url=f"https://receiver.example/{name}", events=["push"]
+        )
         for name, target in (
             ("own", repo["id"]),
             ("org", organization(acme["id"])),
             ("system", SYSTEM),
         )
     ]
-    store.do(outbox.emit, "push", None, repo["id"], {"ref": "refs/heads/main"})
+    store.write_sync(outbox.emit, "push", None, repo["id"], {"ref": "refs/heads/main"})
     own, org, system = [int(row["id"]) for row in made]
     for hook_id in (own, org, system):
         attempted(store, hook_id)
-    (event,) = store.look(lambda db: event_queries.newest(db, limit=1))
+    (event,) = store.read_sync(lambda db: event_queries.newest(db, limit=1))
     return Around(world, repo, own, org, system, event["id"])
 
 
@@ -120,7 +122,9 @@ async def test_an_owner_finds_the_deliveries_of_the_organization(
 ) -> None:
     """They are in the list and its searches, also if the token is for these hooks alone."""
     store, token = around.world.store, around.token(around.world.seed.octo, *scopes)
-    guid = store.look(lambda db: db.value("SELECT guid FROM event WHERE id = :id", id=around.event))
+    guid = store.read_sync(
+        lambda db: db.value("SELECT guid FROM event WHERE id = :id", id=around.event)
+    )
     place = f"/ui/hooks/{around.org}"
     async with open_dashboard(store, token) as browser:
         for query in ("", "?sort=duration", "?status=success", f"?guid={guid}", "?text=refs/heads"):
@@ -132,7 +136,7 @@ async def test_an_owner_finds_the_deliveries_of_the_organization(
         assert "example/org" in (await browser.page("/ui")).partition("Slowest endpoints")[2]
         assert (await browser.post(f"{place}/ping", on=place)).status_code == 303
         attempted(store, around.org, status=503)
-        store.do(_retry_later, around.org)
+        store.write_sync(_retry_later, around.org)
         page = text_of(await browser.page("/ui"))
         assert "Pending 1 " in page
         assert "0 failed for good, 0 wait" in page
@@ -146,7 +150,7 @@ async def test_an_owner_does_not_learn_the_new_name_of_a_repository_that_left(
 ) -> None:
     store, seed = around.world.store, around.world.seed
     left = "UPDATE repository SET owner_id = :owner, name = 'hush', private = 1 WHERE id = :id"
-    store.do(lambda db: db.execute(left, owner=seed.reader["id"], id=around.repo["id"]))
+    store.write_sync(lambda db: db.execute(left, owner=seed.reader["id"], id=around.repo["id"]))
     attempt = around.attempt(around.org)
     async with open_dashboard(store, around.token(seed.octo, *OWNING)) as browser:
         for path in ("deliveries", "deliveries?sort=time", f"retry?attempt={attempt}"):
@@ -157,9 +161,9 @@ async def test_an_owner_does_not_learn_the_new_name_of_a_repository_that_left(
 async def test_an_event_counts_the_deliveries_that_the_viewer_may_see(around: Around) -> None:
     store, seed = around.world.store, around.world.seed
     owner, admin = (around.token(one, *OWNING) for one in (seed.octo, seed.reader))
-    own = required(store.look(hooks.by_id, around.own))
-    store.do(hooks.update, own, active=False)
-    store.do(outbox.emit, "push", None, around.repo["id"], {"ref": "refs/heads/lone"})
+    own = required(store.read_sync(hooks.by_id, around.own))
+    store.write_sync(hooks.update, own, active=False)
+    store.write_sync(outbox.emit, "push", None, around.repo["id"], {"ref": "refs/heads/lone"})
     seen = ((admin, 1, True), (owner, 2, False), (around.world.operator, 3, False))
     async with open_dashboard(store) as browser:
         for token, many, is_lone in seen:
@@ -195,9 +199,9 @@ async def test_an_owner_sees_and_changes_those_of_the_organization(around: Aroun
 
 async def test_an_oauth_application_sees_and_changes_its_own(around: Around) -> None:
     store, octo = around.world.store, around.world.seed.octo
-    acme = required(store.look(accounts.by_login, "acme"))
-    _, app = store.do(apps.create, octo["id"], "Loom", url="https://loom.example/")
-    mine = store.do(
+    acme = required(store.read_sync(accounts.by_login, "acme"))
+    _, app = store.write_sync(apps.create, octo["id"], "Loom", url="https://loom.example/")
+    mine = store.write_sync(
         hooks.create,
         organization(acme["id"]),
         url="https://receiver.example/loom",
@@ -206,7 +210,7 @@ async def test_an_oauth_application_sees_and_changes_its_own(around: Around) -> 
     )["id"]
     given = {"kind": "oauth", "scopes": OWNING, "app_id": app["id"]}
     async with open_dashboard(
-        store, store.do(tokens.create, octo["id"], **given)[0], last=False
+        store, store.write_sync(tokens.create, octo["id"], **given)[0], last=False
     ) as browser:
         for path in ("/ui", "/ui/hooks", "/ui/deliveries", f"/ui/events/{around.event}"):
             assert "example/org" not in await browser.page(path), path
@@ -224,8 +228,10 @@ async def test_an_oauth_application_sees_and_changes_its_own(around: Around) -> 
         page = await browser.page("/ui/hooks")
         assert "example/org" in page
         assert "example/loom" in page
-    caller = store.look(credentials.authenticate, store.do(tokens.create, octo["id"], **given)[0])
-    found = store.look(DashboardViewer(caller).changeable, [around.org, mine])
+    caller = store.read_sync(
+        credentials.authenticate, store.write_sync(tokens.create, octo["id"], **given)[0]
+    )
+    found = store.read_sync(DashboardViewer(caller).changeable, [around.org, mine])
     assert found == [mine]
     await store.close()
 
@@ -233,8 +239,8 @@ async def test_an_oauth_application_sees_and_changes_its_own(around: Around) -> 
 async def test_a_repository_limits_the_deliveries_to_a_hook_of_many(around: Around) -> None:
     """Such a hook belongs to none, and gets the events of each."""
     store, world = around.world.store, around.world
-    spare = store.do(repositories.create, around.repo["owner_id"], "spare")
-    store.do(outbox.emit, "push", None, spare["id"], {"ref": "refs/heads/spare"})
+    spare = store.write_sync(repositories.create, around.repo["owner_id"], "spare")
+    store.write_sync(outbox.emit, "push", None, spare["id"], {"ref": "refs/heads/spare"})
     for hook_id in (around.org, around.system):
         attempted(store, hook_id)
     owner = around.token(world.seed.octo, *OWNING)
@@ -251,10 +257,12 @@ async def test_a_repository_limits_the_deliveries_to_a_hook_of_many(around: Arou
 
 async def test_the_oauth_token_of_a_site_administrator_sees_no_other_hooks(around: Around) -> None:
     store = around.world.store
-    root = required(store.look(accounts.by_login, "root"))
-    _, app = store.do(apps.create, root["id"], "Loom", url="https://loom.example/")
+    root = required(store.read_sync(accounts.by_login, "root"))
+    _, app = store.write_sync(apps.create, root["id"], "Loom", url="https://loom.example/")
     given = {"kind": "oauth", "scopes": OWNING, "app_id": app["id"]}
-    async with open_dashboard(store, store.do(tokens.create, root["id"], **given)[0]) as browser:
+    async with open_dashboard(
+        store, store.write_sync(tokens.create, root["id"], **given)[0]
+    ) as browser:
         page = await browser.page("/ui/hooks")
         assert "example/own" in page
         for url in ("example/org", "example/system"):
@@ -264,7 +272,7 @@ async def test_the_oauth_token_of_a_site_administrator_sees_no_other_hooks(aroun
 async def test_an_owner_finds_those_of_the_organization(around: Around) -> None:
     """Both by the id and by the URL, and in each list alike."""
     store, octo = around.world.store, around.world.seed.octo
-    event = required(store.look(event_queries.get, around.event))
+    event = required(store.read_sync(event_queries.get, around.event))
     async with open_dashboard(store, around.token(octo, *OWNING)) as browser:
         for hook in (around.org, "example/org"):
             for more in ("", "&sort=-duration", f"&guid={event['guid']}", "&text=refs"):
@@ -314,13 +322,13 @@ async def test_an_owner_retries_and_silences_with_the_scope_of_organizations_alo
         host = "/ui/hosts/receiver.example"
         assert f'action="{host}/silence"' in await browser.page(host)
         assert (await browser.post(f"{host}/silence", form, on=host)).status_code == 303
-    silenced = store.look(lambda db: db.tuples("SELECT hook_id FROM hook_silence"))
+    silenced = store.read_sync(lambda db: db.tuples("SELECT hook_id FROM hook_silence"))
     assert silenced == [(around.org,)]
 
 
 @pytest.mark.parametrize("kind", ["own", "org", "system"])
 async def test_each_hook_has_its_pages_and_can_be_deleted(around: Around, kind: str) -> None:
-    root = required(around.world.store.look(accounts.by_login, "root"))
+    root = required(around.world.store.read_sync(accounts.by_login, "root"))
     token = around.token(root, *OWNING, "admin:enterprise")
     named = {"own": "acme/engine", "org": "acme", "system": "whole installation"}[kind]
     at = f"/ui/hooks/{getattr(around, kind)}"
@@ -335,9 +343,9 @@ async def test_each_hook_has_its_pages_and_can_be_deleted(around: Around, kind: 
 
 
 async def test_an_owner_sees_events_of_the_organization_alone(around: Around) -> None:
-    acme = required(around.world.store.look(accounts.by_login, "acme"))
+    acme = required(around.world.store.read_sync(accounts.by_login, "acme"))
     member = {"organization": {"id": acme["id"], "login": "acme"}}
-    receipt = around.world.store.do(outbox.emit, "membership", "added", 0, member)
+    receipt = around.world.store.write_sync(outbox.emit, "membership", "added", 0, member)
     token = around.token(around.world.seed.octo, *OWNING)
     async with open_dashboard(around.world.store, token) as browser:
         page = await browser.page(f"/ui/events/{receipt.event_id}")
@@ -346,10 +354,10 @@ async def test_an_owner_sees_events_of_the_organization_alone(around: Around) ->
 
 async def test_new_rows_have_the_columns_of_the_page(around: Around) -> None:
     store, octo = around.world.store, around.world.seed.octo
-    acme = required(store.look(accounts.by_login, "acme"))
+    acme = required(store.read_sync(accounts.by_login, "acme"))
     rights = {"organization_hooks": "read", "repository_hooks": "write"}
     kind = {"kind": "fine_grained", "target_id": acme["id"]}
-    token, _ = store.do(tokens.create, octo["id"], permissions=rights, **kind)
+    token, _ = store.write_sync(tokens.create, octo["id"], permissions=rights, **kind)
     async with open_dashboard(store, token) as browser:
         for hook_id, many in ((around.own, 2), (around.org, 0)):
             at = f"/ui/hooks/{hook_id}"
@@ -367,7 +375,7 @@ async def test_the_scope_of_the_token_is_needed(around: Around) -> None:
 
 
 async def test_an_operator_sees_and_changes_all(around: Around) -> None:
-    root = required(around.world.store.look(accounts.by_login, "root"))
+    root = required(around.world.store.read_sync(accounts.by_login, "root"))
     token = around.token(root, *OWNING, "admin:enterprise")
     async with open_dashboard(around.world.store, token) as browser:
         page = text_of(await browser.page("/ui/hooks"))
@@ -377,12 +385,14 @@ async def test_an_operator_sees_and_changes_all(around: Around) -> None:
             place = f"/ui/hooks/{hook_id}"
             await browser.page(place)
             assert (await browser.post(f"{place}/off", on=place)).status_code == 303
-            row = required(around.world.store.look(hooks.by_id, hook_id))
+            row = required(around.world.store.read_sync(hooks.by_id, hook_id))
             assert not row["active"]
 
 
 async def test_a_link_shows_one(around: Around) -> None:
-    value, _ = around.world.store.do(hook_links.create, around.system, "", "root", 3_600_000_000)
+    value, _ = around.world.store.write_sync(
+        hook_links.create, around.system, "", "root", 3_600_000_000
+    )
     async with open_dashboard(around.world.store) as browser:
         place = f"/ui/shared?link={value}"
         assert (await browser.post("/ui/shared", {"link": value}, on=place)).status_code == 303
@@ -417,15 +427,15 @@ async def test_examples_and_trials_of_an_organization_s_hook(around: Around) -> 
 
 async def test_examples_without_any_repository(store: Store, seed: Any) -> None:
     world = World(store, seed)
-    alone = store.do(accounts.create, "alone", kind="Organization")
-    store.do(accounts.join, alone["id"], seed.octo["id"], "admin")
-    made = store.do(
+    alone = store.write_sync(accounts.create, "alone", kind="Organization")
+    store.write_sync(accounts.join, alone["id"], seed.octo["id"], "admin")
+    made = store.write_sync(
         hooks.create,
         organization(alone["id"]),
         url="https://receiver.example/alone",
         events=["organization"],
     )
-    token = store.do(tokens.create, seed.octo["id"], scopes=OWNING)[0]
+    token = store.write_sync(tokens.create, seed.octo["id"], scopes=OWNING)[0]
     at = f"/ui/hooks/{made['id']}/send"
     async with open_dashboard(world.store, token, trials=Trials()) as browser:
         assert "made up" in await browser.page(f"{at}?event=organization")
@@ -435,11 +445,15 @@ async def test_examples_without_any_repository(store: Store, seed: Any) -> None:
 
 
 async def test_examples_of_an_app_s_hook_are_made_up(store: Store, around: Around) -> None:
-    vendor = store.do(accounts.create, "vendor")
-    _, app = store.do(apps.create, vendor["id"], "Mill", url="https://m.example/", kind=KIND)
+    vendor = store.write_sync(accounts.create, "vendor")
+    _, app = store.write_sync(
+        apps.create, vendor["id"], "Mill", url="https://m.example/", kind=KIND
+    )
     assert app["id"] == around.world.seed.octo["id"]
-    made = store.do(app_hooks.create, app, url="https://receiver.example/app")
-    store.do(outbox.emit, "push", None, around.world.hidden["repo_id"], {"ref": "refs/heads/own"})
+    made = store.write_sync(app_hooks.create, app, url="https://receiver.example/app")
+    store.write_sync(
+        outbox.emit, "push", None, around.world.hidden["repo_id"], {"ref": "refs/heads/own"}
+    )
     trials, at = Trials(), f"/ui/hooks/{made['id']}"
     form = {"url": "https://receiver.example/app", "content_type": "json", "which": "every"}
     async with open_dashboard(store, around.world.operator, trials=trials) as browser:
@@ -464,9 +478,9 @@ async def test_an_example_for_the_installation_s_hook_has_no_repository(around: 
 async def test_the_form_offers_operational_events_to_the_installation_alone(
     store: Store, around: Around
 ) -> None:
-    row = store.look(hooks.by_id, around.system)
-    store.do(hooks.update, row, events=["push", "backlog"])
-    root = required(store.look(accounts.by_login, "root"))
+    row = store.read_sync(hooks.by_id, around.system)
+    store.write_sync(hooks.update, row, events=["push", "backlog"])
+    root = required(store.read_sync(accounts.by_login, "root"))
     value = around.token(root, "repo", "admin:org_hook", "admin:repo_hook", "read:enterprise")
     async with open_dashboard(store, value, last=False) as browser:
         at = f"/ui/hooks/{around.system}"
@@ -482,5 +496,5 @@ async def test_the_form_offers_operational_events_to_the_installation_alone(
         answer = await browser.post(f"{at}/edit", form, on=f"{at}/edit")
         assert answer.status_code == 303, text_of(answer.text)
         assert 'value="backlog"' not in await browser.page(f"/ui/hooks/{around.own}/edit")
-    assert set(store.look(hooks.by_id, around.system)["events"]) == {"push", "backlog"}
+    assert set(store.read_sync(hooks.by_id, around.system)["events"]) == {"push", "backlog"}
     await store.close()

@@ -111,7 +111,7 @@ async def test_unhealthy_endpoints_worst_first(world: World, clock: MovableClock
         until = clock.now() + HOUR
         world.send(one, f"to-{one['id']}", status_code=503, cooldown_until=until)
     world.send(world.hidden, "b", status_code=410)
-    world.store.do(hooks.disable, world.hidden["id"], "it answered 410")
+    world.store.write_sync(hooks.disable, world.hidden["id"], "it answered 410")
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page("/ui")
         listed = await browser.page("/ui/hooks?state=unhealthy")
@@ -216,7 +216,7 @@ async def test_a_page_costs_as_many_statements_of_many_as_of_few(
     places = [path.format(hook=world.good["id"], attempt=attempt) for path in PAGES]
     async with open_dashboard(world.store, token) as browser:
         few = await _costs(browser, places, monkeypatch)
-        world.store.do(_many_more, world)
+        world.store.write_sync(_many_more, world)
         for number, one in enumerate((world.good, world.failing, world.hidden)):
             world.send(one, *(f"b-{number}-{at}" for at in range(40)), status_code=500)
         world.send(world.good, *(f"c-{at}" for at in range(40)))
@@ -269,7 +269,7 @@ async def test_no_page_reads_a_table_from_end_to_end(
         async with open_dashboard(world.store, token, last=token == world.operator) as browser:
             for place in places:
                 await browser.page(place)
-    plans = world.store.look(lambda db: [(sql, _plan(db, sql, given)) for sql, given in asked])
+    plans = world.store.read_sync(lambda db: [(sql, _plan(db, sql, given)) for sql, given in asked])
     for sql, plan in plans:
         for line in plan:
             # A scan in the order of the key with a LIMIT does not read the whole table.

@@ -17,14 +17,14 @@ from store.hooks import hooks
 
 
 def found(world: World) -> list[tuple[Any, ...]]:
-    rows = world.store.look(problems.list_all, None)
+    rows = world.store.read_sync(problems.list_all, None)
     is_open = any(one.state == problems.OPEN for one in rows)
-    assert world.store.look(trouble.exists, None) is is_open
+    assert world.store.read_sync(trouble.exists, None) is is_open
     return [(one.host, one.kind, one.deliveries, len(one.hooks), one.state) for one in rows]
 
 
 def test_hooks_that_fail_alike_are_one_problem(world: World, clock: MovableClock) -> None:
-    on_another_port = world.store.do(
+    on_another_port = world.store.write_sync(
         hook, world.seed.hello["id"], "x", url="https://ci.example:8443/x"
     )
     world.send(world.failing, "before", status_code=401)
@@ -43,10 +43,10 @@ def test_hooks_that_fail_alike_are_one_problem(world: World, clock: MovableClock
         ("receiver.example", "connect", 1, 1, "open"),
         ("ci.example:8443", "connect", 1, 1, "open"),
     ]
-    first = world.store.look(problems.list_all, None)[0]
+    first = world.store.read_sync(problems.list_all, None)[0]
     assert first.since == began
     world.send(world.good, "g")
-    world.store.do(hook_pauses.pause, world.failing)
+    world.store.write_sync(hook_pauses.pause, world.failing)
     assert ("receiver.example", "401", 1, 1, "open") in found(world)
     assert len(found(world)) == 3
 
@@ -55,7 +55,9 @@ async def test_a_page_has_the_first_of_many_problems(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(problems_page, "PAGE", 2)
-    third = world.store.do(hook, world.seed.hello["id"], "x", url="https://receiver.example/x")
+    third = world.store.write_sync(
+        hook, world.seed.hello["id"], "x", url="https://receiver.example/x"
+    )
     for number, one in enumerate((world.failing, world.good, third)):
         world.send(one, f"a{number}", status_code=500 + number)
     listed = re.compile('<th scope="row" class="url"><a [^>]+>(50[0-2]) from')
@@ -75,7 +77,7 @@ async def test_a_page_has_the_first_of_many_problems(
 
 async def test_a_pull_hook_is_named_by_its_url(world: World) -> None:
     for name in ("ci", "other"):
-        made = world.store.do(hook, world.seed.hello["id"], name, url=f"pull:{name}")
+        made = world.store.write_sync(hook, world.seed.hello["id"], name, url=f"pull:{name}")
         world.send(made, name, error="receiver: no disk", status_code=None)
     assert found(world) == [
         ("pull:ci", "receiver", 1, 1, "open"),
@@ -92,9 +94,9 @@ async def test_a_pull_hook_is_named_by_its_url(world: World) -> None:
 def test_a_disabled_hook_is_a_problem_until_it_is_enabled(world: World) -> None:
     world.send(world.good, "a", status_code=410, disable="the receiver answered 410 Gone", state=2)
     assert found(world) == [("receiver.example", "410", 1, 1, "open")]
-    row = world.store.look(hooks.by_id, world.good["id"])
+    row = world.store.read_sync(hooks.by_id, world.good["id"])
     assert row is not None
-    world.store.do(hooks.update, row, active=True)
+    world.store.write_sync(hooks.update, row, active=True)
     assert found(world) == []
 
 
@@ -141,8 +143,8 @@ def test_an_acknowledgement_by_a_fast_clock_covers_no_later_problem(
 ) -> None:
     clock.advance(seconds=10 * 86_400)
     world.send(world.failing, "a", status_code=401)
-    (problem,) = world.store.look(problems.list_all, None)
-    world.store.do(problems.acknowledge, problem, "octo")
+    (problem,) = world.store.read_sync(problems.list_all, None)
+    world.store.write_sync(problems.acknowledge, problem, "octo")
     assert found(world)[0][-1] == "acknowledged"
     clock.advance(seconds=-10 * 86_400)
     world.send(world.failing, "well")
@@ -156,12 +158,12 @@ def test_an_alert_of_a_fast_clock_can_be_acknowledged(world: World, clock: Movab
         NewAlert(BACKLOG_HIGH, alerts.INSTALLATION),
     ]
     clock.advance(seconds=10 * 86_400)
-    world.store.do(alerts.open_all, opened)
+    world.store.write_sync(alerts.open_all, opened)
     clock.advance(seconds=-10 * 86_400)
-    for problem in world.store.look(problems.list_all, None):
-        world.store.do(problems.acknowledge, problem, "octo")
+    for problem in world.store.read_sync(problems.list_all, None):
+        world.store.write_sync(problems.acknowledge, problem, "octo")
     assert {state for *_, state in found(world)} == {"acknowledged"}
-    assert not world.store.look(trouble.exists, None)
+    assert not world.store.read_sync(trouble.exists, None)
 
 
 async def test_all_that_failed_of_a_problem_is_counted_first(world: World) -> None:
@@ -193,7 +195,7 @@ async def test_others_problems_are_not_seen_or_changed(world: World) -> None:
 async def test_blocked_keys_and_a_high_backlog_are_problems(
     world: World, clock: MovableClock
 ) -> None:
-    world.store.do(
+    world.store.write_sync(
         alerts.open_all,
         [
             NewAlert(KEY_BLOCKED, world.good["id"], subject="refs/main"),
@@ -221,7 +223,9 @@ async def test_blocked_keys_and_a_high_backlog_are_problems(
     ]
     # Another blocked key of a hook opens the problem again.
     clock.advance(seconds=60)
-    world.store.do(alerts.open_all, [NewAlert(KEY_BLOCKED, world.good["id"], subject="refs/next")])
+    world.store.write_sync(
+        alerts.open_all, [NewAlert(KEY_BLOCKED, world.good["id"], subject="refs/next")]
+    )
     assert found(world)[0] == ("receiver.example", KEY_BLOCKED, 0, 2, "open")
 
 

@@ -16,7 +16,7 @@ from store.hooks import hooks, signing_keys
 
 def redelivered(world: World) -> list[tuple[Any, ...]]:
     sql = "SELECT event_id, hook_id FROM delivery WHERE redelivery = 1 ORDER BY id"
-    return world.store.look(lambda db: db.tuples(sql))
+    return world.store.read_sync(lambda db: db.tuples(sql))
 
 
 class TestRetry:
@@ -39,7 +39,7 @@ class TestRetry:
             live = place.replace("/retried?", "/retried/live?")
             async with browser.listening(live) as heard:
                 await heard.until("update")
-                world.store.do(lambda db: db.execute("UPDATE delivery SET state = 1"))
+                world.store.write_sync(lambda db: db.execute("UPDATE delivery SET state = 1"))
                 assert "2 of 2" in await heard.until("2 of 2")
             page = text_of(await browser.page(place))
             assert "Delivered 2 of 2" in page
@@ -54,26 +54,28 @@ class TestRetry:
             await browser.post(f"/ui/deliveries/{first}/again", on="/ui/deliveries")
             assert len(redelivered(world)) == 1
             tried = "UPDATE delivery SET attempts = 1 WHERE redelivery = 1"
-            world.store.do(lambda db: db.execute(tried))
+            world.store.write_sync(lambda db: db.execute(tried))
             await browser.post("/ui/retry", form, on="/ui/deliveries")
             assert len(redelivered(world)) == 2
 
     async def test_an_ordered_hook_gets_its_retry_out_of_turn(self, world: World) -> None:
         (first,) = world.send(world.failing, "a", status_code=500)
         options = {"options": {"ordering": "hook"}}
-        world.store.do(lambda db: hooks.update(db, hooks.by_id(db, world.failing["id"]), **options))
+        world.store.write_sync(
+            lambda db: hooks.update(db, hooks.by_id(db, world.failing["id"]), **options)
+        )
         async with open_dashboard(world.store, world.seed.token) as browser:
             form = {"attempt": [str(first)]}
             await browser.post("/ui/retry", form, on=f"/ui/retry?attempt={first}")
         sql = "SELECT ordering_key, out_of_turn FROM delivery WHERE redelivery = 1"
-        assert world.store.look(lambda db: db.tuples(sql)) == [("", 1)]
+        assert world.store.read_sync(lambda db: db.tuples(sql)) == [("", 1)]
 
     async def test_progress_shows_deliveries_of_each_state(self, world: World) -> None:
         world.send(world.failing, "a", status_code=500)
         async with open_dashboard(world.store, world.seed.token) as browser:
             for state in delivery_queries.STATES:
                 sql = f"UPDATE delivery SET state = {state}"
-                world.store.do(lambda db, sql=sql: db.execute(sql))
+                world.store.write_sync(lambda db, sql=sql: db.execute(sql))
                 page = await browser.page("/ui/retried?deliveries=1")
                 assert "failing" in text_of(page)
 
@@ -97,8 +99,8 @@ class TestRetry:
     async def test_a_delivery_that_cannot_be_retried_shows_the_reason(self, world: World) -> None:
         gone = world.send(world.good, "a")[0]
         bare = world.send(world.failing, "b")[0]
-        world.store.do(hook_removal.delete, world.good)
-        world.store.do(
+        world.store.write_sync(hook_removal.delete, world.good)
+        world.store.write_sync(
             lambda db: db.execute("UPDATE event SET body = NULL WHERE guid = 'b'") and None
         )
         async with open_dashboard(world.store, world.seed.token) as browser:
@@ -113,7 +115,7 @@ class TestRetry:
     async def test_others_deliveries_are_not_retried(self, world: World) -> None:
         theirs = world.send(world.other, "a")[0]
         mine = world.send(world.good, "b")[0]
-        made = world.store.do(
+        made = world.store.write_sync(
             lambda db: deliveries.enqueue(db, 1, world.other["id"], world.other["repo_id"],
                                           redelivery=True)
         )  # fmt: skip
@@ -147,9 +149,9 @@ class TestSend:
                 "SELECT e.name, e.action, e.source_id, d.hook_id FROM delivery d"
                 " JOIN event e ON e.id = d.event_id"
             )
-            found = world.store.look(lambda db: db.tuples(sql))
+            found = world.store.read_sync(lambda db: db.tuples(sql))
             assert found == [("issues", "opened", -3, world.good["id"])]
-            (event,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
+            (event,) = world.store.read_sync(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
             assert "an example" in text_of(await browser.page(f"/ui/events/{event}"))
             # An example does not count as a push of the repository.
             form = {"event": "push", "payload": "{}"}
@@ -166,7 +168,7 @@ class TestSend:
             answer = await browser.post(at, {"event": "push", "payload": payload}, on=at)
             assert answer.status_code == 422
             assert 'id="payload-wrong"' in answer.text
-            assert world.store.look(lambda db: db.value("SELECT count(*) FROM event")) == 0
+            assert world.store.read_sync(lambda db: db.value("SELECT count(*) FROM event")) == 0
 
     @pytest.mark.parametrize("action", ["\0", "x" * 101, "a\nb", 5])
     async def test_an_action_that_names_nothing_is_left_to_the_payload(
@@ -178,7 +180,7 @@ class TestSend:
         async with open_dashboard(world.store, world.seed.token) as browser:
             answer = await browser.post(at, {"event": "issues", "payload": payload}, on=at)
         assert answer.status_code == 303
-        assert world.store.look(lambda db: db.value("SELECT action FROM event")) is None
+        assert world.store.read_sync(lambda db: db.value("SELECT action FROM event")) is None
 
     async def test_the_example_is_the_latest_payload(self, world: World) -> None:
         world.send(world.good, "a", body=b'{"ref":"refs/heads/latest"}')
@@ -199,7 +201,7 @@ class TestSend:
 
     async def test_a_filter_of_an_older_version_does_no_harm(self, world: World) -> None:
         options = {"filter": {"payload": {"a\0": 1}}}
-        world.store.do(hooks.update, world.good, options=options)
+        world.store.write_sync(hooks.update, world.good, options=options)
         token = world.seed.token
         async with open_dashboard(world.store, token, trials=Trials()) as browser:
             page = await browser.page(f"/ui/hooks/{world.good['id']}/send")
@@ -226,7 +228,7 @@ class TestSend:
                 assert "octo/hello" in page, name
 
     async def test_a_hook_that_is_off_gets_none(self, world: World) -> None:
-        world.store.do(hooks.update, world.good, active=False)
+        world.store.write_sync(hooks.update, world.good, active=False)
         at = f"/ui/hooks/{world.good['id']}/send"
         async with open_dashboard(world.store, world.seed.token) as browser:
             answer = await browser.post(at, {"event": "push", "payload": "{}"}, on=at)

@@ -25,23 +25,23 @@ from store.repositories import repositories
 
 
 async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) -> None:
-    one = store.do(hook, seed.hello, "push")
-    store.do(arrive, seed.hello["id"], 3)
+    one = store.write_sync(hook, seed.hello, "push")
+    store.write_sync(arrive, seed.hello["id"], 3)
     async with open_dashboard(store, seed.token) as browser:
         assert "No replays yet" in text_of(await browser.page("/ui/replay"))
         page = f"/ui/replay?hook={one['id']}&repository=octo/hello&event=push&count=1"
         said = text_of(await browser.page(page))
         assert "Deliveries to be created 3" in said
         assert "Push events of octo/hello to hook 1:" in said
-        assert store.look(replay_runs.page, limit=9) == []
+        assert store.read_sync(replay_runs.page, limit=9) == []
         none = text_of(await browser.page(f"/ui/replay?hook={one['id']}&status=failed&count=1"))
         assert "to be created 0" in none
         assert "Send 0" not in none
 
 
 async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: Any) -> None:
-    one = store.do(hook, seed.hello, "push")
-    store.do(arrive, seed.hello["id"], 3)
+    one = store.write_sync(hook, seed.hello, "push")
+    store.write_sync(arrive, seed.hello["id"], 3)
     async with open_dashboard(store, seed.token) as browser:
         page = f"/ui/replay?hook={one['id']}&count=1"
         answer = await browser.post("/ui/replay/start", {"hook": str(one["id"])}, on=page)
@@ -50,9 +50,9 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         assert "waiting" in said
         assert "of 3" in said
         assert "this page may be closed" in said
-        run = store.look(replay_runs.RUNS.current)
+        run = store.read_sync(replay_runs.RUNS.current)
         assert (run["asked_by"], run["repo_id"]) == ("octo", seed.hello["id"])
-        store.do(replay_runs.run_step, run, 2)
+        store.write_sync(replay_runs.run_step, run, 2)
         said = text_of(await browser.page("/ui/replay/1"))
         assert "under way" in said
         assert "66.7 %" in said
@@ -63,10 +63,10 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         assert "/ui/replay/1/cancel" not in html
         assert (await browser.post("/ui/replay/1/cancel", on="/ui/replay")).status_code == 422
         assert "cancelled" in text_of(await browser.page("/ui/replay"))
-        actions = [row["action"] for row in store.look(audit_search.page, limit=9)]
+        actions = [row["action"] for row in store.read_sync(audit_search.page, limit=9)]
         assert actions[:2] == ["ui/cancel-replay", "ui/start-replay"]
         await browser.post("/ui/replay/start", {"hook": str(one["id"])}, on=page)
-        assert store.do(replay_runs.RUNS.fail, 2)
+        assert store.write_sync(replay_runs.RUNS.fail, 2)
         assert "The cause is in the log of the worker" in text_of(
             await browser.page("/ui/replay/2")
         )
@@ -100,18 +100,18 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
 async def test_a_wrong_selection_is_shown_with_the_reason(
     store: Store, seed: Any, asked: str, said: str
 ) -> None:
-    store.do(hook, seed.hello, "push")
-    store.do(hook, seed.hello, "push", url="https://another.example/")
+    store.write_sync(hook, seed.hello, "push")
+    store.write_sync(hook, seed.hello, "push", url="https://another.example/")
     async with open_dashboard(store, seed.token) as browser:
         assert said in text_of(await browser.page(f"/ui/replay?count=1&{asked}"))
 
 
 async def test_replays_of_others_are_refused(store: Store, seed: Any) -> None:
-    one = store.do(hook, seed.hello, "push")
-    run = store.do(
+    one = store.write_sync(hook, seed.hello, "push")
+    run = store.write_sync(
         replay_runs.create, ReplaySelection(hook_id=one["id"], repo_id=seed.hello["id"]), "octo"
     )
-    everything = store.do(replay_runs.create, ReplaySelection(), "root")
+    everything = store.write_sync(replay_runs.create, ReplaySelection(), "root")
     async with open_dashboard(store, seed.reader_token, last=False) as browser:
         form = {"hook": str(one["id"])}
         answer = await browser.post("/ui/replay/start", form, on="/ui/replay")
@@ -122,11 +122,11 @@ async def test_replays_of_others_are_refused(store: Store, seed: Any) -> None:
             assert (await browser.get(path)).status_code in (403, 404)
             assert (await browser.post(f"{path}/cancel", on="/ui/replay")).status_code in (403, 404)
         assert "Nothing that you may see" in text_of(await browser.page("/ui/replay"))
-        assert len(store.look(replay_runs.page, limit=9)) == 2
+        assert len(store.read_sync(replay_runs.page, limit=9)) == 2
     async with open_dashboard(store, seed.token, last=False) as browser:
         assert (await browser.get(f"/ui/replay/{everything['id']}")).status_code == 404
         await browser.page(f"/ui/replay/{run['id']}")
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         await browser.page(f"/ui/replay/{everything['id']}")
         answer = await browser.post("/ui/replay/start", {}, on="/ui/replay")
         assert answer.status_code == 303
@@ -135,7 +135,7 @@ async def test_replays_of_others_are_refused(store: Store, seed: Any) -> None:
 
 
 async def test_an_empty_form_selects_the_failures_of_a_day(store: Store, seed: Any) -> None:
-    store.do(hook, seed.hello, "push")
+    store.write_sync(hook, seed.hello, "push")
     async with open_dashboard(store, seed.token) as browser:
         for asked in ("", "?hook=1", "?repository=octo/hello"):
             html = await browser.page(f"/ui/replay{asked}")
@@ -148,15 +148,15 @@ async def test_an_empty_form_selects_the_failures_of_a_day(store: Store, seed: A
 async def test_an_ended_replay_is_renewed_without_its_button(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
-    store.do(hook, seed.hello, "push")
-    store.do(arrive, seed.hello["id"], 3)
+    store.write_sync(hook, seed.hello, "push")
+    store.write_sync(arrive, seed.hello["id"], 3)
     chosen = ReplaySelection(hook_id=1, repo_id=seed.hello["id"])
-    run = store.do(replay_runs.create, chosen, "octo")
+    run = store.write_sync(replay_runs.create, chosen, "octo")
     async with open_dashboard(store, seed.token) as browser:
         async with browser.listening(f"/ui/replay/{run['id']}/live") as heard:
             assert "/ui/replay/1/cancel" in await heard.until("update")
             clock.advance(seconds=5)
-            store.do(replay_runs.run_step, run, 100)
+            store.write_sync(replay_runs.run_step, run, 100)
             last = (await heard.until("Ended after")).rpartition("event: update")[2]
         assert "/ui/replay/1/cancel" not in last
         assert "Ended after 5 s" in text_of(last)
@@ -164,12 +164,12 @@ async def test_an_ended_replay_is_renewed_without_its_button(
 
 
 async def test_a_replay_needs_write_access(store: Store, seed: Any) -> None:
-    store.do(hook, seed.hello, "push")
-    looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
+    store.write_sync(hook, seed.hello, "push")
+    looks, _ = store.write_sync(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
     async with open_dashboard(store, looks) as browser:
         answer = await browser.post("/ui/replay/start", {"hook": "1"}, on="/ui/replay")
         assert answer.status_code == 403
-        assert store.look(replay_runs.page, limit=9) == []
+        assert store.read_sync(replay_runs.page, limit=9) == []
 
 
 async def test_many_are_counted_while_the_page_is_open(
@@ -177,8 +177,8 @@ async def test_many_are_counted_while_the_page_is_open(
 ) -> None:
     monkeypatch.setattr(replays, "AT_ONCE", 2)
     monkeypatch.setattr(replays, "COUNTED", 2)
-    store.do(hook, seed.hello, "push")
-    store.do(arrive, seed.hello["id"], 5)
+    store.write_sync(hook, seed.hello, "push")
+    store.write_sync(arrive, seed.hello["id"], 5)
     async with open_dashboard(store, seed.token) as browser:
         html = await browser.page("/ui/replay?hook=1&count=1")
         assert "so far, still counting" in text_of(html)
@@ -191,9 +191,9 @@ async def test_many_are_counted_while_the_page_is_open(
             found.extend(part.values["counted"] for part in parts)
             return state
 
-        state = store.look(step, None)
+        state = store.read_sync(step, None)
         for _ in range(3):
-            state = store.look(step, state)
+            state = store.read_sync(step, state)
         assert found == [4, 5]
 
 
@@ -223,19 +223,19 @@ async def test_several_hooks_are_one_replay_for_each_repository(store: Store, se
         answer = await browser.post("/ui/replay/start", form, on="/ui/replay?hook=ci&count=1")
         assert (answer.status_code, answer.headers["location"]) == (303, "/ui/replay")
         assert "2 replays" in text_of(await browser.page("/ui/replay"))
-        runs = store.look(replay_runs.page, limit=9)
+        runs = store.read_sync(replay_runs.page, limit=9)
         assert [(run["total"], run["hook_ids"]) for run in runs] == [
             (1, f"[{three}]"), (6, f"[{one},{two}]"),
         ]  # fmt: skip
-        while (run := store.look(replay_runs.RUNS.current)) is not None:
-            store.do(replay_runs.run_step, run, 4)
+        while (run := store.read_sync(replay_runs.RUNS.current)) is not None:
+            store.write_sync(replay_runs.run_step, run, 4)
         sql = "SELECT hook_id, count(*) FROM delivery WHERE redelivery = 1 GROUP BY 1 ORDER BY 1"
-        assert store.look(lambda db: db.tuples(sql)) == [(one, 3), (two, 3), (three, 1)]
+        assert store.read_sync(lambda db: db.tuples(sql)) == [(one, 3), (two, 3), (three, 1)]
         assert "to 2 hooks" in text_of(await browser.page("/ui/replay/1"))
 
 
 async def test_a_wrong_selection_starts_no_replay(store: Store, seed: Any) -> None:
-    store.do(hook, seed.hello, "push")
+    store.write_sync(hook, seed.hello, "push")
     async with open_dashboard(store, seed.token) as browser:
         for wrong in (
             {"status": "nosuch"},
@@ -246,7 +246,7 @@ async def test_a_wrong_selection_starts_no_replay(store: Store, seed: Any) -> No
             form = {"hook": "1", **wrong}
             answer = await browser.post("/ui/replay/start", form, on="/ui/replay")
             assert answer.status_code == 422, wrong
-        assert store.look(replay_runs.page, limit=9) == []
+        assert store.read_sync(replay_runs.page, limit=9) == []
 
 
 async def test_five_hundred_hooks_fit_and_count_once(store: Store, seed: Any) -> None:
@@ -265,12 +265,12 @@ async def test_a_hook_without_a_repository_has_a_replay_of_its_own(store: Store,
     with transaction(store) as db:
         own = hooks.create(db, hook_targets.SYSTEM, url="https://all.example/", events=["push"])
         one, own = hook(db, seed.hello, "push")["id"], own["id"]
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         page = f"/ui/replay?hook={one},{own}&count=1"
         assert "to 2 hooks" in text_of(await browser.page(page))
         assert "to hook" in text_of(await browser.page("/ui/replay?hook=all.example&count=1"))
         await browser.post("/ui/replay/start", {"hook": f"{one},{own}"}, on=page)
-        runs = store.look(replay_runs.page, limit=9)
+        runs = store.read_sync(replay_runs.page, limit=9)
         assert [(run["hook_id"], run["hook_ids"]) for run in runs] == [
             (own, None),
             (None, f"[{one}]"),
@@ -278,8 +278,8 @@ async def test_a_hook_without_a_repository_has_a_replay_of_its_own(store: Store,
 
 
 async def test_a_second_start_leads_to_the_replay_that_runs(store: Store, seed: Any) -> None:
-    store.do(hook, seed.hello, "push")
-    store.do(arrive, seed.hello["id"], 1)
+    store.write_sync(hook, seed.hello, "push")
+    store.write_sync(arrive, seed.hello["id"], 1)
     async with open_dashboard(store, seed.token) as browser:
         for form, number in (
             ({"hook": "1"}, 1),
@@ -294,15 +294,15 @@ async def test_a_second_start_leads_to_the_replay_that_runs(store: Store, seed: 
 
 
 async def test_replays_to_hooks_of_others_are_refused(store: Store, seed: Any) -> None:
-    ids = [store.do(hook, repo, "push")["id"] for repo in (seed.hello, seed.vault)]
-    store.do(arrive, seed.vault["id"], 1)
+    ids = [store.write_sync(hook, repo, "push")["id"] for repo in (seed.hello, seed.vault)]
+    store.write_sync(arrive, seed.vault["id"], 1)
     async with open_dashboard(store, seed.reader_token) as browser:
         named = ",".join(map(str, ids))
         said = text_of(await browser.page(f"/ui/replay?hook={named}&count=1"))
         assert "you may not administer it" in said
         answer = await browser.post("/ui/replay/start", {"hook": named}, on="/ui/replay")
         assert answer.status_code in (403, 404)
-        assert store.look(replay_runs.page, limit=9) == []
+        assert store.read_sync(replay_runs.page, limit=9) == []
 
 
 async def test_a_replay_of_a_repository_keeps_to_hooks_that_one_may_change(
@@ -329,13 +329,13 @@ async def test_a_replay_of_a_repository_keeps_to_hooks_that_one_may_change(
     def receivers(db: Connection) -> list[Any]:
         return [*db.tuples("SELECT hook_id, count(*) FROM delivery GROUP BY 1 ORDER BY 1")]
 
-    (own, org, system, of_app), owner, root = store.do(fill_store)
+    (own, org, system, of_app), owner, root = store.write_sync(fill_store)
     for token, expected in (
         (seed.reader_token, [own]),
         (owner, [own, org]),
         (root, [own, org, system, of_app]),
     ):
-        store.do(lambda db: db.execute("DELETE FROM delivery"))
+        store.write_sync(lambda db: db.execute("DELETE FROM delivery"))
         async with open_dashboard(store, token, last=False) as browser:
             said = text_of(await browser.page("/ui/replay?repository=acme/engine&count=1"))
             assert f"Deliveries to be created {2 * len(expected)}" in said
@@ -343,19 +343,19 @@ async def test_a_replay_of_a_repository_keeps_to_hooks_that_one_may_change(
             assert (
                 await browser.post("/ui/replay/start", form, on="/ui/replay")
             ).status_code == 303
-        run = store.look(replay_runs.RUNS.current)
-        store.do(replay_runs.run_step, run, 100)
-        assert store.look(receivers) == [(one, 2) for one in expected]
+        run = store.read_sync(replay_runs.RUNS.current)
+        store.write_sync(replay_runs.run_step, run, 100)
+        assert store.read_sync(receivers) == [(one, 2) for one in expected]
 
 
 async def test_a_replay_hides_the_url_of_a_hook_that_the_viewer_may_not_see(
     store: Store, seed: Any
 ) -> None:
     url = "https://siem.example/path-secret"
-    made = store.do(hooks.create, hook_targets.SYSTEM, url=url, events=["push"])
+    made = store.write_sync(hooks.create, hook_targets.SYSTEM, url=url, events=["push"])
     chosen = ReplaySelection(hook_id=made["id"], repo_id=seed.hello["id"])
-    run = store.do(replay_runs.create, chosen, "root")
+    run = store.write_sync(replay_runs.create, chosen, "root")
     async with open_dashboard(store, seed.token, last=False) as browser:
         assert "siem.example" not in await browser.page(f"/ui/replay/{run['id']}")
-    async with open_dashboard(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.write_sync(operator)) as browser:
         assert url in text_of(await browser.page(f"/ui/replay/{run['id']}"))

@@ -86,10 +86,10 @@ async def test_a_form_is_sent_again_after_a_failure(
 
 
 async def test_a_payload_is_kept_while_the_hook_is_off(store: Store, seed: Any) -> None:
-    hook = store.do(
+    hook = store.write_sync(
         hooks.create, seed.hello["id"], url="https://receiver.example/", events=["push"]
     )
-    store.do(hooks.update, hook, active=False)
+    store.write_sync(hooks.update, hook, active=False)
     at, form = f"/ui/hooks/{hook['id']}/send", {"event": "push", "payload": '{"mark": "mine"}'}
     async with open_dashboard(store, seed.token) as browser:
         answer = await browser.post(at, form, on=at)

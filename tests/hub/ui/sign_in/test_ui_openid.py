@@ -35,8 +35,8 @@ async def site(store: Store) -> AsyncIterator[OpenIDSite]:
 @pytest.fixture
 def octo(store: Store, seed: Any) -> Any:
     """A user with a verified email address."""
-    user = store.look(accounts.by_login, "octo")
-    store.do(emails.add, user["id"], ["octo@tower.example"], verified=True)
+    user = store.read_sync(accounts.by_login, "octo")
+    store.write_sync(emails.add, user["id"], ["octo@tower.example"], verified=True)
     return user
 
 
@@ -72,7 +72,7 @@ async def test_a_person_signs_in_and_gets_where_they_wanted(
         listed = text_of(await browser.page("/ui/sessions"))
         assert "OpenID Connect" in listed
         assert "this session" in listed
-    entry = store.look(audit_search.page, limit=1)[0]
+    entry = store.read_sync(audit_search.page, limit=1)[0]
     assert (entry["actor"], entry["action"], entry["target"]) == ("octo", "ui/sign-in", START)
     await store.close()
 
@@ -106,12 +106,16 @@ async def test_signing_out_ends_the_token_too_and_names_the_provider(
 ) -> None:
     async with open_dashboard(store, last=False, **settings(site)) as browser:
         await through(browser, site)
-        (token,) = store.look(lambda db: db.all("SELECT * FROM token WHERE note LIKE '%OpenID%'"))
+        (token,) = store.read_sync(
+            lambda db: db.all("SELECT * FROM token WHERE note LIKE '%OpenID%'")
+        )
         assert token["scopes"]
         answer = await browser.post("/ui/sign-out")
         assert f"{site.issuer}/end?client_id={CLIENT}" in answer.text
         assert (await browser.get("/ui")).status_code == 303
-    assert store.look(lambda db: db.all("SELECT id FROM token WHERE note LIKE '%OpenID%'")) == []
+    assert (
+        store.read_sync(lambda db: db.all("SELECT id FROM token WHERE note LIKE '%OpenID%'")) == []
+    )
     await store.close()
 
 
@@ -155,7 +159,7 @@ async def test_a_refused_sign_in_shows_the_reason(
         assert answer.status_code == 403
         assert said in text_of(answer.text)
         assert (await browser.get("/ui")).status_code == 303
-    assert store.look(lambda db: db.all("SELECT id FROM ui_session")) == []
+    assert store.read_sync(lambda db: db.all("SELECT id FROM ui_session")) == []
     await store.close()
 
 
@@ -318,11 +322,11 @@ async def test_an_unreachable_provider_is_answered_with_502(
 
 
 async def test_sessions_are_ended_one_by_one_or_all(store: Store, seed: Any) -> None:
-    user = store.look(accounts.by_login, "octo")
+    user = store.read_sync(accounts.by_login, "octo")
     origin = sessions.SignInOrigin("openid", "192.0.2.9", "a browser")
     async with open_dashboard(store, seed.token, last=False) as browser:
         for _ in range(3):
-            store.do(sessions.begin_openid, user["id"], origin)
+            store.write_sync(sessions.begin_openid, user["id"], origin)
         listed = await browser.page("/ui/sessions")
         ends = re.findall(r'action="(/ui/sessions/[0-9a-f]{16}/end)"', listed)
         assert len(ends) == 3
@@ -331,7 +335,7 @@ async def test_sessions_are_ended_one_by_one_or_all(store: Store, seed: Any) -> 
         assert (await browser.post(ends[0], on="/ui/sessions")).status_code == 404
         await browser.post("/ui/sessions/end-others", on="/ui/sessions")
         assert "this session" in text_of(await browser.page("/ui/sessions"))
-    assert len(store.look(lambda db: db.all("SELECT id FROM ui_session"))) == 1
+    assert len(store.read_sync(lambda db: db.all("SELECT id FROM ui_session"))) == 1
     await store.close()
 
 
@@ -345,9 +349,9 @@ async def test_a_session_that_ended_without_use_is_not_listed(
 
 
 async def test_sessions_of_others_are_not_there(store: Store, seed: Any) -> None:
-    eve = store.do(accounts.create, "eve")
-    store.do(sessions.begin_openid, eve["id"], sessions.SignInOrigin("openid"))
-    (row,) = store.look(sessions.owned, eve["id"], HOUR)
+    eve = store.write_sync(accounts.create, "eve")
+    store.write_sync(sessions.begin_openid, eve["id"], sessions.SignInOrigin("openid"))
+    (row,) = store.read_sync(sessions.owned, eve["id"], HOUR)
     async with open_dashboard(store, seed.token) as browser:
         assert row["shown_id"] not in await browser.page("/ui/sessions")
         end = f"/ui/sessions/{row['shown_id']}/end"
@@ -383,7 +387,7 @@ async def test_keys_of_other_kinds_are_left_out(store: Store, octo: Any, site: O
 
 
 async def test_a_claim_that_looks_like_a_login_is_another(store: Store, site: OpenIDSite) -> None:
-    store.do(accounts.create, "karl")
+    store.write_sync(accounts.create, "karl")
     site.claims = {"upn": "\N{KELVIN SIGN}arl"}
     by_login = {"openid_match": "login", "openid_login_claim": "upn"}
     async with open_dashboard(store, **settings(site, **by_login)) as browser:
@@ -395,7 +399,9 @@ async def test_a_claim_that_looks_like_a_login_is_another(store: Store, site: Op
 async def test_a_claim_that_looks_like_an_email_address_is_another(
     store: Store, octo: Any, site: OpenIDSite
 ) -> None:
-    store.do(emails.add, octo["id"], ["kim@tower.example", "jürgen@tower.example"], verified=True)
+    store.write_sync(
+        emails.add, octo["id"], ["kim@tower.example", "jürgen@tower.example"], verified=True
+    )
     async with open_dashboard(store, **settings(site)) as browser:
         site.claims["email"] = "\N{KELVIN SIGN}im@tower.example"
         answer = await through(browser, site)
@@ -412,7 +418,7 @@ async def test_a_claim_that_looks_like_an_email_address_is_another(
 async def test_an_account_known_from_events_cannot_sign_in(
     store: Store, octo: Any, site: OpenIDSite
 ) -> None:
-    store.do(lambda db: db.execute("UPDATE account SET heard_of = 1 WHERE login = 'octo'"))
+    store.write_sync(lambda db: db.execute("UPDATE account SET heard_of = 1 WHERE login = 'octo'"))
     site.claims = {"preferred_username": "octo"}
     async with open_dashboard(store, **settings(site, openid_match="login")) as browser:
         assert (await through(browser, site)).status_code == 403

@@ -128,7 +128,7 @@ async def test_cookies_are_secure_under_https(store: Store, seed: Any) -> None:
 async def test_the_store_keeps_only_the_digest_of_the_cookie(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         value = browser.client.cookies["tocsin_ui"]
-        rows = store.look(lambda db: db.all("SELECT * FROM ui_session"))
+        rows = store.read_sync(lambda db: db.all("SELECT * FROM ui_session"))
     assert [row["id"] for row in rows] == [tokens.digest(value)]
     assert value not in str(rows)
 
@@ -185,14 +185,14 @@ async def test_another_sign_in_ends_the_browser_s_session(store: Store, seed: An
 async def test_a_session_ends_with_its_token(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         await browser.page("/ui")
-        store.do(lambda db: db.execute("DELETE FROM token"))
+        store.write_sync(lambda db: db.execute("DELETE FROM token"))
         assert (await browser.get("/ui")).status_code == 303
-        assert store.look(lambda db: db.value("SELECT count(*) FROM ui_session")) == 0
+        assert store.read_sync(lambda db: db.value("SELECT count(*) FROM ui_session")) == 0
 
 
 async def test_another_value_of_the_token_is_another_token(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
-        store.do(lambda db: db.execute("UPDATE token SET hash = 'x' || hash"))
+        store.write_sync(lambda db: db.execute("UPDATE token SET hash = 'x' || hash"))
         assert (await browser.get("/ui")).status_code == 303
 
 
@@ -202,7 +202,7 @@ async def test_a_session_ends_when_its_token_expires(
     def make(db: Connection) -> str:
         return tokens.create(db, seed.octo["id"], expires_at=db.now + 100 * SECOND)[0]
 
-    async with open_dashboard(store, store.do(make)) as browser:
+    async with open_dashboard(store, store.write_sync(make)) as browser:
         clock.advance(seconds=99)
         await browser.page("/ui")
         clock.advance(seconds=2)
@@ -219,13 +219,13 @@ async def test_sessions_of_a_suspended_installation_are_refused(store: Store, se
         await browser.page("/ui")
         async with browser.listening("/ui/deliveries/live") as heard:
             await heard.until("begin")
-            store.do(installations.suspend, installation)
+            store.write_sync(installations.suspend, installation)
             assert (await browser.get("/ui")).status_code == 303
             assert "event: ended" in await heard.until("ended")
         refused = await browser.sign_in(token)
         assert refused.status_code == 403
         assert "This installation has been suspended" in text_of(refused.text)
-        store.do(installations.unsuspend, installation)
+        store.write_sync(installations.unsuspend, installation)
         await browser.page("/ui")
 
 
@@ -274,7 +274,7 @@ async def test_the_administrators_token(store: Store, seed: Any) -> None:
 
 
 async def test_operators_are_administrators_with_an_enterprise_scope(store: Store) -> None:
-    root = store.do(lambda db: accounts.create(db, "root", site_admin=True))
+    root = store.write_sync(lambda db: accounts.create(db, "root", site_admin=True))
 
     def make(db: Connection, kind: str, scopes: list[str]) -> str:
         return tokens.create(db, root["id"], kind=kind, scopes=scopes)[0]
@@ -289,7 +289,7 @@ async def test_operators_are_administrators_with_an_enterprise_scope(store: Stor
             ("oauth", ["admin:enterprise"], False),
         ):
             browser.client.cookies.clear()
-            await browser.sign_in(store.do(make, kind, scopes))
+            await browser.sign_in(store.write_sync(make, kind, scopes))
             assert ("operator" in text_of(await browser.page("/ui"))) is expected
 
 
@@ -489,7 +489,7 @@ async def test_an_app_sees_and_ends_no_session_of_its_user(store: Store, seed: A
         _, app = apps.create(db, seed.reader["id"], "Mill", url="https://mill.example/")
         return grants.issue(db, app, seed.octo["id"], scopes=["repo"])[0]
 
-    held = store.do(issue)
+    held = store.write_sync(issue)
     async with (
         open_dashboard(store, held, last=False) as app,
         open_dashboard(store, seed.token) as browser,
@@ -504,7 +504,9 @@ async def test_an_app_sees_and_ends_no_session_of_its_user(store: Store, seed: A
 async def test_signing_in_and_out_is_in_the_audit_log(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         await browser.post("/ui/sign-out")
-        rows = store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit ORDER BY id"))
+        rows = store.read_sync(
+            lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit ORDER BY id")
+        )
     assert [(row["action"], row["actor"], row["via"]) for row in rows] == [
         ("ui/sign-in", "octo", "token"),
         ("ui/sign-out", "octo", "token"),

@@ -53,10 +53,10 @@ async def test_trends_and_deliveries_of_a_period_agree(
 
 
 async def test_all_hooks_of_a_host_that_one_may_see(world: World) -> None:
-    elsewhere = world.store.do(
+    elsewhere = world.store.write_sync(
         hook, world.seed.hello["id"], "x", url="https://receiver.example.net/x"
     )
-    ported = world.store.do(
+    ported = world.store.write_sync(
         hook, world.seed.hello["id"], "x", url="https://user@RECEIVER.example:8443/x"
     )
     world.send(world.good, "a")
@@ -80,6 +80,8 @@ async def test_no_percentile_is_above_the_longest_attempt(world: World) -> None:
     at = f"/ui/hooks/{world.good['id']}/trends"
     async with open_dashboard(world.store, world.seed.token) as browser:
         assert "p95 102 ms p99 102 ms" in text_of(await browser.page(at))
-        assert world.store.do(lambda db: db.execute("DELETE FROM attempt WHERE id = 1")) == 1
+        assert (
+            world.store.write_sync(lambda db: db.execute("DELETE FROM attempt WHERE id = 1")) == 1
+        )
         page = text_of(await browser.page(at))
         assert "p99 102 ms" not in page, "an attempt that is gone may have been longer"

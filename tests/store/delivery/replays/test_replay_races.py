@@ -16,11 +16,11 @@ def start(db: Connection, who: str = "ada") -> Row:
 
 
 def test_a_replay_that_is_under_way_is_not_started_again(world: World) -> None:
-    run = world.store.do(start)
-    assert world.store.do(start) == run
-    assert world.store.do(start, "bob")["id"] != run["id"]
-    world.store.do(replay_runs.cancel, run["id"])
-    assert world.store.do(start)["id"] != run["id"]
+    run = world.store.write_sync(start)
+    assert world.store.write_sync(start) == run
+    assert world.store.write_sync(start, "bob")["id"] != run["id"]
+    world.store.write_sync(replay_runs.cancel, run["id"])
+    assert world.store.write_sync(start)["id"] != run["id"]
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)

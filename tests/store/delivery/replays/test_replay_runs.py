@@ -21,12 +21,12 @@ def let_in(world: World, many: int, *, apart: float = 0, **given: Any) -> None:
 
 
 def ask(world: World, who: str = "ada", **given: Any) -> Any:
-    return world.store.do(replay_runs.create, ReplaySelection(**given), who)
+    return world.store.write_sync(replay_runs.create, ReplaySelection(**given), who)
 
 
 def finish(world: World, run: Any, limit: int = 2) -> Any:
     while run["ended_at"] is None:
-        run, _ = world.store.do(replay_runs.run_step, run, limit)
+        run, _ = world.store.write_sync(replay_runs.run_step, run, limit)
     return run
 
 
@@ -36,20 +36,20 @@ def again(world: World) -> int:
 
 class TestSelection:
     def test_the_first_event_since_a_moment_is_found(self, world: World) -> None:
-        assert world.store.look(replay_selection.first_event_since, 0) == 1
+        assert world.store.read_sync(replay_selection.first_event_since, 0) == 1
         start = world.now
         let_in(world, 9, apart=10)
         for at in range(9):
             for shift, wanted in ((-1, at + 1), (0, at + 1), (1, at + 2)):
                 moment = start + at * 10 * SECOND + shift
-                assert world.store.look(replay_selection.first_event_since, moment) == wanted
+                assert world.store.read_sync(replay_selection.first_event_since, moment) == wanted
 
     def test_the_first_event_is_found_beside_deleted_ones(self, world: World) -> None:
         start = world.now
         let_in(world, 9, apart=10)
-        world.store.do(lambda db: db.execute("DELETE FROM event WHERE id IN (1, 4, 5, 9)"))
+        world.store.write_sync(lambda db: db.execute("DELETE FROM event WHERE id IN (1, 4, 5, 9)"))
         found = [
-            world.store.look(replay_selection.first_event_since, start + at * 10 * SECOND)
+            world.store.read_sync(replay_selection.first_event_since, start + at * 10 * SECOND)
             for at in range(10)
         ]
         assert found[:8] == [2, 2, 3, 4, 4, 4, 7, 8]
@@ -59,10 +59,10 @@ class TestSelection:
         start = world.now
         let_in(world, 9, apart=30)
         chosen = ReplaySelection(since=start + 4 * MINUTE, until=start + 4 * MINUTE)
-        assert world.store.look(replay_selection.id_range, chosen) == (6, 9)
+        assert world.store.read_sync(replay_selection.id_range, chosen) == (6, 9)
         chosen = ReplaySelection(until=start + MINUTE)
-        assert world.store.look(replay_selection.id_range, chosen) == (0, 5)
-        assert world.store.look(replay_selection.id_range, ReplaySelection()) == (0, 9)
+        assert world.store.read_sync(replay_selection.id_range, chosen) == (0, 5)
+        assert world.store.read_sync(replay_selection.id_range, ReplaySelection()) == (0, 9)
 
     def test_a_selection_is_counted_in_windows(self, world: World) -> None:
         hook = world.hook("push")["id"]
@@ -74,12 +74,12 @@ class TestSelection:
         ):
             many = after = 0
             for _ in range(9):
-                found, after = world.store.look(replay_selection.count, chosen, after, 7, 2)
+                found, after = world.store.read_sync(replay_selection.count, chosen, after, 7, 2)
                 many += found
                 if not after:
                     break
             assert (many, after) == (wanted, 0)
-            assert world.store.look(replay_selection.total, chosen) == (wanted, 7)
+            assert world.store.read_sync(replay_selection.total, chosen) == (wanted, 7)
 
     def test_an_event_may_have_an_action(self, world: World) -> None:
         hook = world.hook("issues")["id"]
@@ -94,24 +94,27 @@ class TestSelection:
         }.items():
             for place in ({"hook_id": hook}, {"repo_id": world.repo["id"]}, {}):
                 chosen = ReplaySelection(event=event, **place)
-                assert world.store.look(replay_selection.total, chosen)[0] == wanted, event
-                made, _ = world.store.do(replay_deliveries.create, chosen, 0, 4, 9)
+                assert world.store.read_sync(replay_selection.total, chosen)[0] == wanted, event
+                made, _ = world.store.write_sync(replay_deliveries.create, chosen, 0, 4, 9)
                 assert made == wanted, event
 
     def test_an_event_for_one_hook_reaches_no_other(self, world: World) -> None:
         """A deleted hook's own `meta` shows its URL. A forge's `meta` is for all subscribers."""
         deleted = world.hook("*")["id"]
         repo_id = world.repo["id"]
-        world.store.do(outbox.emit, "meta", "deleted", repo_id, {}, only_hook=deleted)
-        world.store.do(outbox.emit, "ping", None, repo_id, {}, only_hook=deleted)
-        world.store.do(outbox.send_example, "push", None, repo_id, b"{}", deleted)
+        world.store.write_sync(outbox.emit, "meta", "deleted", repo_id, {}, only_hook=deleted)
+        world.store.write_sync(outbox.emit, "ping", None, repo_id, {}, only_hook=deleted)
+        world.store.write_sync(outbox.send_example, "push", None, repo_id, b"{}", deleted)
         hook = world.hook("*")["id"]
         for failed in (False, True):
             chosen = ReplaySelection(repo_id=repo_id, hook_id=hook, failed=failed)
-            assert world.store.look(replay_selection.total, chosen) == (0, 3)
+            assert world.store.read_sync(replay_selection.total, chosen) == (0, 3)
         world.arrive(name="meta", action="deleted", scope=-1, source_id=1)
-        assert world.store.look(replay_selection.total, chosen) == (0, 4)
-        assert world.store.look(replay_selection.total, ReplaySelection(hook_id=hook)) == (1, 4)
+        assert world.store.read_sync(replay_selection.total, chosen) == (0, 4)
+        assert world.store.read_sync(replay_selection.total, ReplaySelection(hook_id=hook)) == (
+            1,
+            4,
+        )
 
     def test_no_event_is_delivered_by_half(self, world: World) -> None:
         for _ in range(3):
@@ -120,7 +123,9 @@ class TestSelection:
         found = []
         after = 0
         while True:
-            made, after = world.store.do(replay_deliveries.create, ReplaySelection(), after, 4, 4)
+            made, after = world.store.write_sync(
+                replay_deliveries.create, ReplaySelection(), after, 4, 4
+            )
             found.append((made, after))
             if not after:
                 break
@@ -132,7 +137,7 @@ class TestSelection:
         let_in(world, 1, name="star")
         after, seen = 0, []
         while True:
-            made, after = world.store.do(
+            made, after = world.store.write_sync(
                 replay_deliveries.create, ReplaySelection(hook_id=hook), after, 6, 10, 2
             )
             seen.append((made, after))
@@ -145,7 +150,7 @@ class TestSelection:
         there = world.hook("push", repo=other)["id"]
         let_in(world, 3)
         let_in(world, 1, repo_id=other["id"])
-        assert world.store.do(
+        assert world.store.write_sync(
             replay_deliveries.create, ReplaySelection(hook_id=there), 0, 4, 10, 2
         ) == (
             1,
@@ -161,15 +166,15 @@ class TestRun:
         run = ask(world, hook_id=hook, repo_id=world.repo["id"])
         assert notifier.woken == [jobs.JOBS_WAKEUP]
         assert (run["total"], run["made"], run["after_id"]) == (5, 0, 0)
-        assert world.store.look(replay_runs.RUNS.next_due) == run["created_at"]
-        run, made = world.store.do(replay_runs.run_step, run, 2)
+        assert world.store.read_sync(replay_runs.RUNS.next_due) == run["created_at"]
+        run, made = world.store.write_sync(replay_runs.run_step, run, 2)
         assert (made, run["made"], run["ended_at"]) == (2, 2, None)
         assert replay_runs.progress(run) == 2 / 5
         # After a crash, another worker reads the run from the store and continues it.
-        run = finish(world, world.store.look(replay_runs.RUNS.current))
+        run = finish(world, world.store.read_sync(replay_runs.RUNS.current))
         assert (run["made"], run["outcome"], replay_runs.progress(run)) == (5, "done", 1)
         assert again(world) == 5
-        assert world.store.look(replay_runs.RUNS.next_due) is None
+        assert world.store.read_sync(replay_runs.RUNS.next_due) is None
 
     def test_a_run_covers_the_events_that_existed_at_its_start(self, world: World) -> None:
         world.hook("push")
@@ -184,24 +189,24 @@ class TestRun:
         world.hook("push")
         let_in(world, 3)
         run = ask(world)
-        world.store.do(replay_runs.run_step, run, 2)
+        world.store.write_sync(replay_runs.run_step, run, 2)
         with pytest.raises(StaleRun):
-            world.store.do(replay_runs.run_step, run, 2)
+            world.store.write_sync(replay_runs.run_step, run, 2)
         assert again(world) == 2
 
     def test_a_run_is_cancelled_once_and_keeps_its_deliveries(self, world: World) -> None:
         world.hook("push")
         let_in(world, 3)
-        run, _ = world.store.do(replay_runs.run_step, ask(world), 2)
-        cancelled = world.store.do(replay_runs.cancel, run["id"])
+        run, _ = world.store.write_sync(replay_runs.run_step, ask(world), 2)
+        cancelled = world.store.write_sync(replay_runs.cancel, run["id"])
         assert (cancelled["outcome"], cancelled["made"]) == ("cancelled", 2)
         with pytest.raises(StaleRun):
-            world.store.do(replay_runs.run_step, run, 2)
+            world.store.write_sync(replay_runs.run_step, run, 2)
         with pytest.raises(Invalid, match="is over"):
-            world.store.do(replay_runs.cancel, run["id"])
+            world.store.write_sync(replay_runs.cancel, run["id"])
         with pytest.raises(Missing):
-            world.store.do(replay_runs.cancel, 99)
-        assert world.store.look(replay_runs.RUNS.current) is None
+            world.store.write_sync(replay_runs.cancel, 99)
+        assert world.store.read_sync(replay_runs.RUNS.current) is None
 
     def test_runs_take_turns(self, world: World) -> None:
         world.hook("push")
@@ -209,9 +214,9 @@ class TestRun:
         first, second = ask(world), ask(world)
         world.clock.advance(1)
         seen = []
-        while (run := world.store.look(replay_runs.RUNS.current)) is not None:
+        while (run := world.store.read_sync(replay_runs.RUNS.current)) is not None:
             seen.append(run["id"])
-            world.store.do(replay_runs.run_step, run, 2)
+            world.store.write_sync(replay_runs.run_step, run, 2)
             world.clock.advance(1)
         assert seen[:4] == [first["id"], second["id"], first["id"], second["id"]]
         assert again(world) == 10
@@ -233,7 +238,7 @@ class TestRun:
         monkeypatch.setattr(replay_selection.count, "__defaults__", (2,))
         run = ask(world)
         assert run["total"] is None
-        run, _ = world.store.do(replay_runs.run_step, run, 2)
+        run, _ = world.store.write_sync(replay_runs.run_step, run, 2)
         assert replay_runs.progress(run) == 1 / 2
 
     def test_pages_and_forgetting(self, world: World) -> None:
@@ -245,16 +250,17 @@ class TestRun:
 
         def page(**given: Any) -> list[int]:
             return [
-                row["id"] for row in world.store.look(replay_runs.page, **({"limit": 10} | given))
+                row["id"]
+                for row in world.store.read_sync(replay_runs.page, **({"limit": 10} | given))
             ]
 
         assert page() == [third["id"], second["id"], first["id"]]
         assert page(before=second["id"]) == [first["id"]]
         assert page(repo_ids=[world.repo["id"]]) == [first["id"]]
         assert page(repo_ids=[]) == []
-        shown = world.store.look(replay_runs.get, first["id"])
+        shown = world.store.read_sync(replay_runs.get, first["id"])
         assert (shown["repository"], shown["url"]) == (world.repo["full_name"], hook["url"])
-        world.store.do(replay_runs.cancel, first["id"])
+        world.store.write_sync(replay_runs.cancel, first["id"])
         world.clock.advance(1)
-        assert world.store.do(replay_runs.RUNS.forget, world.now) == 1
+        assert world.store.write_sync(replay_runs.RUNS.forget, world.now) == 1
         assert page() == [third["id"], second["id"]]

@@ -58,20 +58,20 @@ def _migrate(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrations, "steps", lambda: known[:5])
     monkeypatch.setattr(encrypted_columns, "ENCRYPTED_COLUMNS", ())
     store = open_store(url, data_dir=folder)
-    store.do(_made_then)
+    store.write_sync(_made_then)
     store.shut()
     monkeypatch.undo()
     store = open_store(url, data_dir=folder)
-    repo = store.look(repositories.find, "ada", "engine")
+    repo = store.read_sync(repositories.find, "ada", "engine")
     assert repo is not None
-    assert store.do(_push, repo["id"], "1").deliveries == 1
-    hook = store.look(hooks.every)[0]
-    store.do(hook_removal.delete, hook)
-    assert store.do(_push, repo["id"], "2").deliveries == 0
-    store.do(lambda db: db.execute("DELETE FROM hook"))
-    store.do(follow_pushes, repo["id"])
-    store.do(lambda db: db.execute("DELETE FROM repository"))
-    assert store.look(lambda db: db.value("SELECT count(*) FROM subscription")) == 0
+    assert store.write_sync(_push, repo["id"], "1").deliveries == 1
+    hook = store.read_sync(hooks.every)[0]
+    store.write_sync(hook_removal.delete, hook)
+    assert store.write_sync(_push, repo["id"], "2").deliveries == 0
+    store.write_sync(lambda db: db.execute("DELETE FROM hook"))
+    store.write_sync(follow_pushes, repo["id"])
+    store.write_sync(lambda db: db.execute("DELETE FROM repository"))
+    assert store.read_sync(lambda db: db.value("SELECT count(*) FROM subscription")) == 0
     store.shut()
 
 
@@ -99,43 +99,43 @@ def _made_then(db: Connection) -> None:
 
 
 def test_hooks_know_nothing_of_it(store: Store) -> None:
-    repo = store.do(_repository)
-    store.do(follow_pushes, repo["id"])
-    assert store.look(hooks.every) == []
-    assert store.look(hooks.count, repo["id"]) == 0
-    assert store.look(hooks.page, repo["id"], limit=10) == []
-    assert store.look(hooks.by_id, -1) is None
-    assert store.do(_push, repo["id"], "1").deliveries == 1
-    (row,) = store.look(delivery_queries.page, limit=10)
+    repo = store.write_sync(_repository)
+    store.write_sync(follow_pushes, repo["id"])
+    assert store.read_sync(hooks.every) == []
+    assert store.read_sync(hooks.count, repo["id"]) == 0
+    assert store.read_sync(hooks.page, repo["id"], limit=10) == []
+    assert store.read_sync(hooks.by_id, -1) is None
+    assert store.write_sync(_push, repo["id"], "1").deliveries == 1
+    (row,) = store.read_sync(delivery_queries.page, limit=10)
     assert (row["hook_id"], row["url"]) == (-1, "https://reader.example/")
-    assert store.look(replay_selection.total, ReplaySelection())[0] == 0
-    assert store.look(fan_out.versions, {-1, 1}) == {-1: 1}
-    assert store.do(deliveries.claim, [-1], 1, 10)[0][0].hook_id == -1
+    assert store.read_sync(replay_selection.total, ReplaySelection())[0] == 0
+    assert store.read_sync(fan_out.versions, {-1, 1}) == {-1: 1}
+    assert store.write_sync(deliveries.claim, [-1], 1, 10)[0][0].hook_id == -1
 
 
 def test_a_subscription_ends_once(store: Store) -> None:
-    repo = store.do(_repository)
-    store.do(follow_pushes, repo["id"])
-    store.do(follow_pushes, repo["id"], "https://reader.example/2")
-    assert [row["id"] for row in store.do(websub.end, {1: "a", 9: "b"})] == [1]
-    assert store.do(websub.end, {1: "c"}) == []
-    assert store.do(websub.end_gone, {-2: "410"}) == {-2}
-    assert store.do(_push, repo["id"], "1").deliveries == 0
+    repo = store.write_sync(_repository)
+    store.write_sync(follow_pushes, repo["id"])
+    store.write_sync(follow_pushes, repo["id"], "https://reader.example/2")
+    assert [row["id"] for row in store.write_sync(websub.end, {1: "a", 9: "b"})] == [1]
+    assert store.write_sync(websub.end, {1: "c"}) == []
+    assert store.write_sync(websub.end_gone, {-2: "410"}) == {-2}
+    assert store.write_sync(_push, repo["id"], "1").deliveries == 0
 
 
 def test_requests_are_limited_for_each_host_and_address(store: Store) -> None:
-    repo = store.do(_repository)
+    repo = store.write_sync(_repository)
     topic = Topic(repo["id"], "push", "https://hub.example/ada/engine/events/push")
     wish = requests.WebSubRequest(
         "subscribe", topic.self_url, topic, "https://hub.example/hub/websub", "https://x.example/",
         None, 3600, None, "x.example", "192.0.2.1",
     )  # fmt: skip
-    store.do(requests.create, wish, 2, 9)
-    store.do(requests.create, wish, 2, 9)
+    store.write_sync(requests.create, wish, 2, 9)
+    store.write_sync(requests.create, wish, 2, 9)
     with pytest.raises(requests.RequestRateExceeded, match="host"):
-        store.do(requests.create, wish, 2, 9)
+        store.write_sync(requests.create, wish, 2, 9)
     with pytest.raises(requests.RequestRateExceeded, match="address"):
-        store.do(requests.create, wish, 9, 2)
+        store.write_sync(requests.create, wish, 9, 2)
 
 
 def test_one_topic_has_one_name() -> None:
@@ -156,7 +156,7 @@ def test_fetched_topics_go_once_nobody_follows_them(store: Store) -> None:
             websub_foreign.mark_unchanged(db, row)
         assert websub_foreign.mark_changed(db, topics["due"])
 
-    store.do(fetch)
+    store.write_sync(fetch)
     assert steps(store) == [0, 0, 0]
     with transaction(store) as db:
         db.execute(
@@ -170,7 +170,7 @@ def test_fetched_topics_go_once_nobody_follows_them(store: Store) -> None:
             key=topics["young"].key,
         )
     assert steps(store) == [1, 0, 0]
-    left = {row["url"] for row in store.look(subscribers.list_external_topics, 9)}
+    left = {row["url"] for row in store.read_sync(subscribers.list_external_topics, 9)}
     assert left == {topic.self_url for name, topic in topics.items() if name != "gone"}
 
 
@@ -179,7 +179,7 @@ def steps(store: Store) -> list[int]:
     dropped, reached = [], 0
     while True:
         before = store.clock.now() + 30_000_000
-        step = store.do(websub_foreign.drop_unfollowed, before, 2, reached)
+        step = store.write_sync(websub_foreign.drop_unfollowed, before, 2, reached)
         dropped.append(step.dropped)
         if step.reached is None:
             return dropped
@@ -199,22 +199,22 @@ def test_requests_and_topics_of_a_fast_clock_are_due_after_pruning(
         return requests.create(db, wish, 3, 3)
 
     clock.advance(365 * 86_400)
-    store.do(follow, topic, "https://reader.example/")
-    waiting, taken = store.do(request), store.do(request)
-    store.do(lambda db: requests.retry_later(db, requests.claim(db, 1)[0], "no answer"))
-    assert [row["id"] for row in store.do(requests.claim, 9)] == [taken]
-    assert store.do(websub_foreign.mark_changed, topic)
+    store.write_sync(follow, topic, "https://reader.example/")
+    waiting, taken = store.write_sync(request), store.write_sync(request)
+    store.write_sync(lambda db: requests.retry_later(db, requests.claim(db, 1)[0], "no answer"))
+    assert [row["id"] for row in store.write_sync(requests.claim, 9)] == [taken]
+    assert store.write_sync(websub_foreign.mark_changed, topic)
     clock.advance(-365 * 86_400)
-    assert store.do(requests.claim, 9) == store.do(websub_foreign.claim, 9) == []
+    assert store.write_sync(requests.claim, 9) == store.write_sync(websub_foreign.claim, 9) == []
     ahead = store.clock.now() + HOUR
-    assert store.do(future_times.end_far_websub_times, ahead, 3) == 3
-    assert store.do(future_times.end_far_websub_times, ahead, 3) == 1
-    assert [row["id"] for row in store.do(requests.claim, 9)] == [waiting, taken]
-    assert len(store.do(websub_foreign.claim, 9)) == 1
+    assert store.write_sync(future_times.end_far_websub_times, ahead, 3) == 3
+    assert store.write_sync(future_times.end_far_websub_times, ahead, 3) == 1
+    assert [row["id"] for row in store.write_sync(requests.claim, 9)] == [waiting, taken]
+    assert len(store.write_sync(websub_foreign.claim, 9)) == 1
     with pytest.raises(requests.RequestRateExceeded):
-        store.do(request)
+        store.write_sync(request)
     clock.advance(61)
-    store.do(request)
+    store.write_sync(request)
 
 
 def test_a_topic_fetched_by_a_fast_clock_is_fetched_again_at_once(
@@ -222,26 +222,26 @@ def test_a_topic_fetched_by_a_fast_clock_is_fetched_again_at_once(
 ) -> None:
     topic = external_topic(normalize_url("https://site.example/feed"))
     clock.advance(365 * 86_400)
-    store.do(follow, topic, "https://reader.example/")
-    assert store.do(websub_foreign.mark_changed, topic)
-    (taken,) = store.do(websub_foreign.claim, 9)
-    store.do(websub_foreign.mark_unchanged, taken)
+    store.write_sync(follow, topic, "https://reader.example/")
+    assert store.write_sync(websub_foreign.mark_changed, topic)
+    (taken,) = store.write_sync(websub_foreign.claim, 9)
+    store.write_sync(websub_foreign.mark_unchanged, taken)
     clock.advance(-365 * 86_400)
-    assert store.do(websub_foreign.mark_changed, topic)
-    assert len(store.do(websub_foreign.claim, 9)) == 1
+    assert store.write_sync(websub_foreign.mark_changed, topic)
+    assert len(store.write_sync(websub_foreign.claim, 9)) == 1
 
 
 def test_old_subscriptions_and_requests_are_deleted_in_batches(
     store: Store, clock: MovableClock
 ) -> None:
-    repo = store.do(_repository)
+    repo = store.write_sync(_repository)
     for number in range(5):
-        store.do(follow_pushes, repo["id"], f"https://reader.example/{number}")
-    ids = store.look(websub.list_subscription_ids, repo["id"])
-    store.do(websub.end, dict.fromkeys(ids, "over"))
+        store.write_sync(follow_pushes, repo["id"], f"https://reader.example/{number}")
+    ids = store.read_sync(websub.list_subscription_ids, repo["id"])
+    store.write_sync(websub.end, dict.fromkeys(ids, "over"))
     clock.advance(3600)
-    store.do(follow_pushes, repo["id"], "https://reader.example/later")
+    store.write_sync(follow_pushes, repo["id"], "https://reader.example/later")
     for drop in (websub.drop, requests.drop):
-        assert [store.do(drop, clock.now(), 2) for _ in range(3)] == [2, 2, 1]
-    assert len(store.look(websub.list_subscription_ids, repo["id"])) == 1
-    assert len(store.look(requests.page, limit=9)) == 1
+        assert [store.write_sync(drop, clock.now(), 2) for _ in range(3)] == [2, 2, 1]
+    assert len(store.read_sync(websub.list_subscription_ids, repo["id"])) == 1
+    assert len(store.read_sync(requests.page, limit=9)) == 1

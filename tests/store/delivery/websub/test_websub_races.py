@@ -16,9 +16,9 @@ pytestmark = served("SQLite has one writer at a time")
 def test_410_leaves_a_subscription_that_is_renewed_meanwhile(
     world: World, other: Store, url: str
 ) -> None:
-    world.store.do(follow_pushes, world.repo["id"])
+    world.store.write_sync(follow_pushes, world.repo["id"])
     world.arrive("g-1")
-    (before,) = world.store.look(websub.page, limit=9)
+    (before,) = world.store.read_sync(websub.page, limit=9)
     lease = world.lease()
     (claimed,) = world.claim(lease, -before["id"])
     gone = world.failure(
@@ -26,6 +26,6 @@ def test_410_leaves_a_subscription_that_is_renewed_meanwhile(
     )
     renew = (world.store, lambda db: follow_pushes(db, world.repo["id"]))
     overlap(url, renew, (other, lambda db: attempt_outcomes.record(db, [gone])))
-    (after,) = world.store.look(websub.page, limit=9)
+    (after,) = world.store.read_sync(websub.page, limit=9)
     assert after["version"] == before["version"] + 1
     assert world.row(claimed.id)["state"] == WAITING

@@ -363,7 +363,7 @@ async def test_a_redelivery_does_not_wait_for_others(harness: WorkerHarness) -> 
     await harness.over(delivered=1)
     harness.edit(hook_id, options=LONG)
     (row,) = harness.deliveries()
-    harness.store.do(deliveries.redeliver, row["event_id"], hook_id, harness.repo["id"])
+    harness.store.write_sync(deliveries.redeliver, row["event_id"], hook_id, harness.repo["id"])
     await harness.over(delivered=2)
     first, second = harness.network.posts
     assert ids(first) == ids(second)
@@ -372,7 +372,7 @@ async def test_a_redelivery_does_not_wait_for_others(harness: WorkerHarness) -> 
 async def test_a_delivery_without_a_body_is_left_out_of_a_batch(harness: WorkerHarness) -> None:
     harness.hook(options=NOW)
     guids = await waiting(harness, 3)
-    harness.store.do(
+    harness.store.write_sync(
         lambda db: db.execute("UPDATE event SET body = NULL WHERE guid = :guid", guid=guids[1])
     )
     await harness.work()
@@ -421,7 +421,7 @@ async def test_stopping_returns_a_batch_that_fills_to_the_store(harness: WorkerH
 async def test_snapshots_go_in_batches_of_their_own(harness: WorkerHarness) -> None:
     harness.hook(options=NOW | {"concurrency": 1})
     guids = await waiting(harness, 4)
-    harness.store.do(
+    harness.store.write_sync(
         lambda db: db.execute(
             "UPDATE event SET source_id = :source WHERE guid IN (:one, :two)",
             source=incoming.REPUBLISHED_SOURCE,

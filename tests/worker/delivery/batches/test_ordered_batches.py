@@ -113,7 +113,7 @@ async def test_a_redelivery_goes_alone(harness: WorkerHarness) -> None:
     await harness.rest()
     (row,) = harness.deliveries()
     await arrive(harness, 1, 2)
-    harness.store.do(deliveries.redeliver, row["event_id"], hook_id, harness.repo["id"])
+    harness.store.write_sync(deliveries.redeliver, row["event_id"], hook_id, harness.repo["id"])
     await harness.work()
     await harness.over(delivered=4)
     assert sorted(all_steps(harness)) == [[0], [0], [1, 2]]
