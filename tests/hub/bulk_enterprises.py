@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bulk_owners import people
+from bulk_owners import people, team_ids
 from enterprises_world import TEAM
 from operations_world import DIGEST, World
 
@@ -28,9 +28,9 @@ def _team(db: Connection) -> int:
 def teams(db: Connection, world: World, n: int) -> None:
     columns = "id, enterprise_id, slug, name, selection, notification_setting"
     owner, setting = _enterprise(db), "notifications_enabled"
-    ids = [2**40 + at for at in range(n)]
-    db.insert_many("team_id", "id", [(one,) for one in ids])
-    rows = [(one, owner, f"ent:t{one}", f"T{one}", "disabled", setting, 1, 1) for one in ids]
+    rows = [
+        (one, owner, f"ent:t{one}", f"T{one}", "disabled", setting, 1, 1) for one in team_ids(db, n)
+    ]
     db.insert_many("enterprise_team", f"{columns}, created_at, updated_at", rows)
 
 

@@ -11,6 +11,12 @@ def numbers(db: Connection, table: str, columns: str, rows: Iterable[tuple[Any, 
     return [row[0] for row in db.insert_many(table, columns, [*rows], "RETURNING id")]
 
 
+def team_ids(db: Connection, n: int) -> list[int]:
+    """Take ids for `n` teams that no other team gets. Return them."""
+    first = max(2**40, db.number("SELECT coalesce(max(id), 0) FROM team_id")) + 1
+    return numbers(db, "team_id", "id", [(first + at,) for at in range(n)])
+
+
 def people(db: Connection, n: int, kind: str = "User") -> list[int]:
     """Create `n` accounts. Return their ids."""
     first = db.value("SELECT max(id) FROM account") + 1

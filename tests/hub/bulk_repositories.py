@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from bulk_owners import numbers, people, repositories
+from bulk_owners import numbers, people, repositories, team_ids
 from operations_world import COMMIT, World
 
 from store import Connection
@@ -65,13 +65,12 @@ MEMBERSHIP = "organization_id, account_id, role, public"
 
 def teams(db: Connection, world: World, n: int) -> list[int]:
     columns = (
-        "organization_id, slug, name, privacy, permission, notification_setting, created_at,"
+        "id, organization_id, slug, name, privacy, permission, notification_setting, created_at,"
         " updated_at"
     )
-    first = db.value("SELECT coalesce(max(id), 0) FROM team") + 1
     rows = [
-        (world.acme.account["id"], f"t{at}", f"t{at}", "closed", "pull", "on", 1, 1)
-        for at in range(first, first + n)
+        (at, world.acme.account["id"], f"t{at}", f"t{at}", "closed", "pull", "on", 1, 1)
+        for at in team_ids(db, n)
     ]
     return numbers(db, "team", columns, rows)
 
