@@ -1718,7 +1718,7 @@ CREATE TABLE team_id (
 );
 
 CREATE TABLE enterprise_team (
-    id BIGINT PRIMARY KEY REFERENCES team_id (id),
+    id BIGINT NOT NULL PRIMARY KEY REFERENCES team_id (id),
     enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
     slug TEXT NOT NULL,                 -- ent: and the name in lower case
     name TEXT NOT NULL,
@@ -1754,7 +1754,7 @@ CREATE INDEX enterprise_team_member_account ON enterprise_team_member (account_i
 -- Teams of organizations, and seats for the coding assistant.
 
 CREATE TABLE team (
-    id BIGINT PRIMARY KEY REFERENCES team_id (id),
+    id BIGINT NOT NULL PRIMARY KEY REFERENCES team_id (id),
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     slug TEXT NOT NULL,
     name TEXT NOT NULL,
