@@ -71,6 +71,11 @@ LiveHandler = Callable[[ViewContext, Any], tuple[Any, list[PanelUpdate]]]
 IsOffered = Callable[[HubSettings, DashboardViewer], bool]
 
 
+def refusal_messages(error: Refusal, field: str) -> dict[str, str]:
+    """Return the message by the wrong field. If the error names no field, it is by `field`."""
+    return {getattr(error, "field", None) or field: str(error)}
+
+
 def _always(settings: HubSettings, viewer: DashboardViewer) -> bool:
     return True
 

@@ -10,7 +10,7 @@ from hub.http.errors import Malformed
 from hub.http.numbers import natural
 from hub.ingest import event_envelope
 from hub.ui.pages.hook import PATH, changeable_hook
-from hub.ui.section import Refusal, RenderedPage, Section
+from hub.ui.section import Refusal, RenderedPage, Section, refusal_messages
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events, filtering
@@ -46,7 +46,7 @@ def _form(ctx: ViewContext, hook: Row, place: str) -> dict[str, Any]:
 
 def _show_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     hook, _, place = changeable_hook(ctx)
-    wrong = {getattr(error, "field", None) or "payload": str(error)}
+    wrong = refusal_messages(error, "payload")
     return RenderedPage(TEMPLATE, {**_form(ctx, hook, place), "wrong": wrong})
 
 

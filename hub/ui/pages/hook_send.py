@@ -11,7 +11,7 @@ from hub.ingest import event_envelope
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
 from hub.ui.pages.hook import PATH, changeable_hook, hook_with_example
-from hub.ui.section import ActionResult, Refusal, RenderedPage, Section
+from hub.ui.section import ActionResult, Refusal, RenderedPage, Section, refusal_messages
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.database import uuid7
@@ -124,9 +124,7 @@ def _show_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     hook, _, _ = changeable_hook(ctx)
     payload, event = ctx.form.get("payload", ""), ctx.form.get("event", "")
     values = _values(ctx, hook, _event(hook, event), payload, "yours")
-    return RenderedPage(
-        TEMPLATE, {**values, "wrong": {getattr(error, "field", None) or "payload": str(error)}}
-    )
+    return RenderedPage(TEMPLATE, {**values, "wrong": refusal_messages(error, "payload")})
 
 
 @ui.act(f"{PATH}/send", prepare=_prepare, refused=_show_again)
