@@ -19,6 +19,8 @@ FIELDS = ("field_added", "field_removed")
 RELATIONS = ("sub_issues", "issue_dependencies")
 RELATED = ("sub_issue_repo", "parent_issue_repo", "blocked_issue_repo", "blocking_issue_repo")
 PRIVATE = re.compile(rb'"private"\s*:\s*true')
+# JSON can escape each letter, and senders may do so. `<`, `>` and `&` are escaped often.
+ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
 # Members whose content users choose. A payload is public with its event, whatever they say.
 CHOSEN = frozenset(["client_payload", "inputs", "npm_metadata", "payload"])
 # Members of `changes` with the repository to which an issue moves, or from which it comes.
@@ -32,6 +34,7 @@ def is_published(name: str, body: bytes, *, public: bool = True) -> bool:
     only to the members of an organization. A secret team is visible only to its members and to
     owners. Another repository that an event names may be private.
     """
+    body = _plain(body)
     if b'"secret"' in body and _has(read(body), "privacy", "secret"):
         return False
     if public and _names_private(body):
@@ -51,6 +54,11 @@ def _names_private(body: bytes) -> bool:
     It can be the event's own one: the event comes before the state that follows from it.
     """
     return PRIVATE.search(body) is not None and _has(read(body), "private", True)
+
+
+def _plain(body: bytes) -> bytes:
+    """Return the payload without escaped letters, so that a search finds its members."""
+    return orjson.dumps(read(body)) if ESCAPED_LETTER.search(body) else body
 
 
 def _has(payload: dict[str, Any], name: str, wanted: Any) -> bool:
@@ -80,7 +88,7 @@ def is_hidden(row: Row, *, public: bool) -> bool:
     """Return whether a feed leaves this event out. A `body` of None is one that is not read."""
     if row["source_id"] == EXAMPLE_SOURCE:
         return True
-    body = None if row["body"] is None else body_codec.decompress(row["body"])
+    body = None if row["body"] is None else _plain(body_codec.decompress(row["body"]))
     if row["name"] == "release" or row["action"] in FIELDS:
         # The body is needed to decide. Without it, the event might be hidden.
         return body is None or not is_published(row["name"], body, public=public)

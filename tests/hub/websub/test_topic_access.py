@@ -189,6 +189,32 @@ ASKED = {"slug": "core", "privacy": "secret"}
 
 
 @pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("fork", rb'{"forkee": {"priv\u0061te": true}}'),
+        ("fork", rb'{"forkee": {"\u0070rivate" : true}}'),
+        ("team_add", rb'{"team": {"priv\u0061cy": "secr\u0065t"}}'),
+        ("issues", rb'{"\u0069ssue_field": {"visibility": "members"}}'),
+        ("issues", rb'{"ch\u0061nges": {"new_repository": {"full_name": "octo/attic"}}}'),
+    ],
+)
+async def test_escaped_letters_do_not_make_an_event_public(
+    hub: httpx.AsyncClient, store: Store, seed: Any, name: str, payload: bytes
+) -> None:
+    store.write_sync(accept, seed.hello, name, payload, "one")
+    answer = await hub.get(f"/octo/hello/events/{name}", headers=bearer(seed.token))
+    assert (answer.status_code, answer.content) == (204, b"")
+
+
+async def test_an_event_with_escaped_letters_stays_as_it_was_sent(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    body = rb'{"text": "\u0041 \u003cb\u003e"}'
+    store.write_sync(accept, seed.hello, "fork", body, "one")
+    assert (await hub.get("/octo/hello/events/fork")).content == body
+
+
+@pytest.mark.parametrize(
     ("name", "members"),
     [
         ("pull_request", {"requested_team": ASKED}),
