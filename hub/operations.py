@@ -69,7 +69,7 @@ from hub.api.repositories import (
     watching,
 )
 from hub.api.secret_scanning import secret_patterns
-from hub.api.workflows import concurrency_groups, workflow_runs, workflows
+from hub.api.workflows import concurrency_groups, workflow_jobs, workflow_runs, workflows
 from hub.rest.operation import Operation
 
 MODULES = (
@@ -100,6 +100,7 @@ MODULES = (
     check_suites,
     commit_statuses,
     workflow_runs,
+    workflow_jobs,
     workflows,
     concurrency_groups,
     organization_rule_suites,

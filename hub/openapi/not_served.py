@@ -122,13 +122,14 @@ FAMILIES = (
     ),
     Family(
         "Parts of workflow runs",
-        "The server knows workflows, runs and their groups, and neither steps nor logs. "
+        "The server knows workflows, runs, their jobs and groups, and neither logs nor artifacts. "
         "It starts no runs.",
         (
+            f"{REPO}/actions/jobs/{{id}}/logs",
+            f"{REPO}/actions/jobs/{{id}}/rerun",
             f"{REPO}/actions/runs/{{id}}/artifacts",
             f"{REPO}/actions/runs/{{id}}/attempts/{{number}}",
             f"{REPO}/actions/runs/{{id}}/cancel",
-            f"{REPO}/actions/runs/{{id}}/jobs",
             f"{REPO}/actions/runs/{{id}}/logs",
             f"{REPO}/actions/runs/{{id}}/rerun",
             f"{REPO}/actions/workflows/{{id}}/disable",

@@ -151,6 +151,9 @@ class Urls:
     def workflow_run(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/actions/runs/{number}"
 
+    def workflow_job(self, repo: Row, number: int) -> str:
+        return f"{self.repository(repo)}/actions/jobs/{number}"
+
     def workflow(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/actions/workflows/{number}"
 

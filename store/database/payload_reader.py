@@ -106,9 +106,11 @@ def read_part(given: Mapping[str, Any], name: str) -> dict[str, Any]:
     return read_object(given, name) or {}
 
 
-def read_object_list(given: Mapping[str, Any], name: str) -> list[dict[str, Any]] | None:
-    """Return the first hundred objects of an array in the payload, or None if there is no array."""
+def read_object_list(
+    given: Mapping[str, Any], name: str, most: int = MOST_PARTS
+) -> list[dict[str, Any]] | None:
+    """Return the first objects of an array in the payload, or None if there is no array."""
     found = given.get(name)
     if not isinstance(found, list):
         return None
-    return [each for each in found[:MOST_PARTS] if isinstance(each, dict)]
+    return [each for each in found[:most] if isinstance(each, dict)]

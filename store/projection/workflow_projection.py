@@ -6,7 +6,14 @@ from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.projection import concurrency_projection
 from store.projection.concurrency_projection import MemberStatus
-from store.workflows import concurrency_members, run_details, workflow_runs, workflows
+from store.workflows import (
+    concurrency_members,
+    job_details,
+    run_details,
+    workflow_jobs,
+    workflow_runs,
+    workflows,
+)
 from store.workflows.concurrency_members import GroupMember
 from store.workflows.workflow_runs import COMPLETED
 
@@ -63,7 +70,7 @@ def _outdated(before: Row, fields: Row) -> bool:
 
 
 def _moment(run: Row) -> tuple[int, int, int]:
-    return run["attempt"], run["reported_at"] or 0, RANK.get(run["status"], 0)
+    return run["attempt"], run["reported_at"] or 0, _rank(run)
 
 
 def _named(payload: dict[str, Any], given: dict[str, Any]) -> Row:
@@ -129,14 +136,19 @@ def _job_of(
         "name"
     )
     fields |= {} if path is None else {"path": path}
-    before = workflow_runs.job(db, run["repo_id"], number)
-    if before is not None:
-        if before["run_id"] != run["id"]:
-            return None
-        if RANK.get(fields.get("status", ""), 0) < RANK.get(before["status"], 0):
-            # A new attempt has new jobs, so this status is older.
-            fields.pop("status", None)
-    return workflow_runs.put_job(db, run, number, fields)
+    before = workflow_jobs.get(db, run["repo_id"], number)
+    if before is not None and before["run_id"] != run["id"]:
+        return None
+    if before is not None and _rank(fields) < _rank(before):
+        # A new attempt has new jobs, so this status is older.
+        fields.pop("status", None)
+    else:
+        fields |= job_details.read(given, before)
+    return workflow_jobs.put(db, run, number, fields)
+
+
+def _rank(fields: Row) -> int:
+    return RANK.get(fields.get("status", ""), 0)
 
 
 def _of_job(job: Row, given: dict[str, Any], event: Row) -> MemberStatus:

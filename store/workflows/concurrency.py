@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from store.database.connection import Connection, Row, json_array
-from store.workflows import workflow_runs
+from store.workflows import workflow_jobs, workflow_runs
 from store.workflows.concurrency_members import RUN, key_of
 
 GROUP = "g.id, g.repo_id, g.name, g.name_key, g.members, g.last_acquired_at"
@@ -127,7 +127,7 @@ def ahead_of_job(db: Connection, group: Row, number: int) -> list[Row] | None:
 
     The job is there itself, or by a reusable workflow that it belongs to at any depth.
     """
-    job = workflow_runs.job(db, group["repo_id"], number)
+    job = workflow_jobs.get(db, group["repo_id"], number)
     if job is None:
         return None
     queue = members(db, group["id"])
@@ -138,7 +138,7 @@ def ahead_of_job(db: Connection, group: Row, number: int) -> list[Row] | None:
 def _calls(member: Row, job: Row) -> bool:
     if member["run_id"] != job["run_id"] or member["path"] is None:
         return False
-    return str(job["path"]).startswith(member["path"] + workflow_runs.DIVIDED)
+    return str(job["path"]).startswith(member["path"] + workflow_jobs.DIVIDED)
 
 
 def _up_to(queue: list[Row], own: list[Row]) -> list[Row] | None:

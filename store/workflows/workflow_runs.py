@@ -1,4 +1,4 @@
-"""Workflow runs and their jobs."""
+"""Workflow runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,25 +10,13 @@ RUN = (
     "id, repo_id, number, name, status, attempt, groups_named, conclusion, event, head_branch,"
     " head_sha, suite_number, workflow_number, actor_id, details, created_at, reported_at"
 )
-JOB = "id, repo_id, number, run_id, name, path, status"
 COMPLETED = "completed"
-DIVIDED = " / "
-"""Separates a job's name in its path from the jobs that call its workflow, outermost first."""
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
     """Return the repository's run with this id on the platform, or None."""
     return db.one(
         f"SELECT {RUN} FROM workflow_run WHERE repo_id = :repo_id AND number = :number",
-        repo_id=repo_id,
-        number=number,
-    )
-
-
-def job(db: Connection, repo_id: int, number: int) -> Row | None:
-    """Return the repository's job with this id on the platform, or None."""
-    return db.one(
-        f"SELECT {JOB} FROM workflow_job WHERE repo_id = :repo_id AND number = :number",
         repo_id=repo_id,
         number=number,
     )
@@ -50,26 +38,5 @@ def put(db: Connection, repo_id: int, number: int, fields: Mapping[str, Any]) ->
     }
     upsert.insert_if_absent(db, "workflow_run", values, "repo_id, number")
     made = get(db, repo_id, number)
-    assert made is not None
-    return made
-
-
-def put_job(db: Connection, run: Row, number: int, fields: Mapping[str, Any]) -> Row:
-    """Create or update a job of a run."""
-    before = job(db, run["repo_id"], number)
-    if before is not None:
-        upsert.update(db, "workflow_job", before, fields)
-        return {**before, **fields}
-    values = {
-        "repo_id": run["repo_id"],
-        "number": number,
-        "run_id": run["id"],
-        "name": "",
-        "path": "",
-        "status": "queued",
-        **fields,
-    }
-    upsert.insert_if_absent(db, "workflow_job", values, "repo_id, number")
-    made = job(db, run["repo_id"], number)
     assert made is not None
     return made

@@ -40,7 +40,23 @@ RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
         "workflow_run",
         {
             "workflow": {"id": 77, "name": "Release", "path": ".forge/workflows/release.yml"},
-            "workflow_run": {"id": 7, "name": "Release", "workflow_id": 77},
+            "workflow_run": {"id": 7, "name": "Release", "workflow_id": 77, "status": "completed"},
+        },
+    ),
+    (
+        "workflow_job",
+        {
+            "workflow_job": {
+                "id": 10,
+                "run_id": 7,
+                "name": "cast",
+                "status": "completed",
+                "conclusion": "failure",
+                "steps": [
+                    {"name": "Melt", "status": "completed", "conclusion": "success", "number": 1},
+                    {"name": "Pour", "status": "completed", "conclusion": "failure", "number": 2},
+                ],
+            }
         },
     ),
     ("workflow_job", {"workflow_job": {"id": 9, "run_id": 8, "workflow_name": "Peal"}}),
@@ -199,11 +215,16 @@ async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
     assert len((await run(*chosen, **environment)).splitlines()) == 1
     flows = await run("gh", "workflow", "list", *repository, **environment)
     assert flows.split() == ["Release", "active", "77"]
+    viewed = await run("gh", "run", "view", "--job", "10", *repository, **environment)
+    assert ("X cast" in viewed, "✓ Melt" in viewed, "X Pour" in viewed) == (True, True, True)
+    asked = ("gh", "run", "view", "7", "--json", "jobs", "--jq", ".jobs[].name")
+    assert (await run(*asked, *repository, **environment)).split() == ["cast"]
+    assert "already completed" in await run("gh", "run", "watch", "7", *repository, **environment)
 
 
 def report_runs(forge: Forge, authority: str) -> None:
-    """Post RUNS, and wait until the worker has made the runs from them."""
-    origin, listed = forge.url.removesuffix("/api/v3"), f"repos/{REPOSITORY}/actions/runs"
+    """Post RUNS, and wait until the worker has made the runs and jobs from them."""
+    origin, runs = forge.url.removesuffix("/api/v3"), f"{forge.url}/repos/{REPOSITORY}/actions/runs"
     verified = ssl.create_default_context(cafile=authority)
     headers = {"Authorization": f"Bearer {forge.token}"}
     with httpx.Client(
@@ -213,8 +234,8 @@ def report_runs(forge: Forge, authority: str) -> None:
             posted = client.post(f"{origin}/{REPOSITORY}/events/{event}", json=payload)
             posted.raise_for_status()
         wait_until(
-            lambda: client.get(f"{forge.url}/{listed}").json()["total_count"] == len(RUNS),
-            "the runs are listed",
+            lambda: all(client.get(f"{runs}/{run}/jobs").json().get("jobs") for run in (7, 8)),
+            "the jobs of both runs are listed",
         )
 
 

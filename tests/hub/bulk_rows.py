@@ -314,6 +314,13 @@ def workflow_runs(db: Connection, world: World, n: int) -> None:
     db.insert_many("workflow_run", columns, rows)
 
 
+def workflow_jobs(db: Connection, world: World, n: int) -> None:
+    repo_id, run_id = world.hello.repo["id"], _workflow_run(db, world.hello)
+    columns = "repo_id, number, run_id, name, path, status, created_at"
+    rows = [(repo_id, 2**40 + at, run_id, f"job {at}", f"job {at}", "queued", 1) for at in range(n)]
+    db.insert_many("workflow_job", columns, rows)
+
+
 def workflows(db: Connection, world: World, n: int) -> None:
     repo_id = world.hello.repo["id"]
     rows = [(repo_id, 2**40 + at, f"flow {at}", "a/b.yml", "b.yml", 1) for at in range(n)]
@@ -530,6 +537,7 @@ FILL: dict[str, Fill] = {
     "checks/list-suites-for-ref": Fill(check_suites),
     "actions/list-workflow-runs-for-repo": Fill(workflow_runs),
     "actions/list-workflow-runs": Fill(workflow_runs),
+    "actions/list-jobs-for-workflow-run": Fill(workflow_jobs),
     "actions/list-repo-workflows": Fill(workflows),
     "repos/get-repo-rule-suites": Fill(suites_of("hello")),
     "repos/get-org-rule-suites": Fill(suites_of("acme")),

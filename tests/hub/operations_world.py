@@ -323,6 +323,7 @@ SAMPLES = {
 
 # Samples for the operations of one group, or for one operation, if SAMPLES has the wrong row.
 OF_SOME = {
+    ("actions", "job_id"): Sample(lambda w: w.hello.workflow_run, lambda w: w.vault.workflow_run),
     ("orgs", "hook_id"): Sample(lambda w: w.acme.hook, lambda w: w.umbra.hook),
     ("orgs", "delivery_id"): Sample(lambda w: w.acme.delivery, lambda w: w.umbra.delivery),
     ("apps", "delivery_id"): Sample(lambda w: w.app_hooks[0][1], lambda w: w.app_hooks[1][1]),
@@ -642,14 +643,19 @@ def _pushed(db: Connection, repo: Row, number: int) -> None:
 
 
 def _running(db: Connection, repo: Row) -> int:
-    """Create a run that holds a concurrency group and names an inactive one. Return its number."""
+    """Create a run that holds a concurrency group and names an inactive one. Return its number,
+    which is its job's, too.
+    """
     number = 2_000 + int(repo["id"])
     reported = {
         "workflow_run": {"id": number, "status": "in_progress", "actor": {"login": "octo"}}
         | {"workflow_id": number},
         "concurrency": {"group": f"of-{repo['name']}", "configured": ["production"]},
     }
-    workflow_projection.project_run(db, repo, reported, projection_table.projected_events(db))
+    event = projection_table.projected_events(db)
+    workflow_projection.project_run(db, repo, reported, event)
+    job = {"id": number, "run_id": number, "name": "peal"}
+    workflow_projection.project_job(db, repo, {"workflow_job": job}, event)
     return number
 
 

@@ -1253,10 +1253,14 @@ CREATE TABLE workflow_job (
     name TEXT NOT NULL,
     path TEXT NOT NULL,                 -- its name after the names of the jobs that call its workflow
     status TEXT NOT NULL,
+    attempt BIGINT NOT NULL DEFAULT 1,  -- of its run
+    conclusion TEXT,
+    details TEXT NOT NULL DEFAULT '{{}}', -- steps, labels, runner and times of an event, as JSON
+    created_at BIGINT NOT NULL,
     UNIQUE (repo_id, number)
 );
 
-CREATE INDEX workflow_job_run ON workflow_job (run_id);
+CREATE INDEX workflow_job_run ON workflow_job (run_id, attempt, number);
 
 CREATE TABLE concurrency_group (
     id {id},

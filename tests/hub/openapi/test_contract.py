@@ -44,8 +44,10 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/pulls/{pull_number}", "patch"),
     ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
 }
-# Workflows: `gh run list` and `gh workflow list` read them.
+# Workflows and jobs: `gh run list`, `gh run watch` and `gh workflow list` read them.
 BEYOND |= {
+    ("/repos/{owner}/{repo}/actions/jobs/{job_id}", "get"),
+    ("/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", "get"),
     ("/repos/{owner}/{repo}/actions/workflows", "get"),
     ("/repos/{owner}/{repo}/actions/workflows/{workflow_id}", "get"),
     ("/repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs", "get"),

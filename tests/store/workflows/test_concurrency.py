@@ -14,7 +14,7 @@ from store_world import World
 from store import Connection, Row
 from store.clock import DAY, SECOND, iso, iso_micro
 from store.projection import projection_table
-from store.workflows import concurrency, concurrency_members, workflow_runs
+from store.workflows import concurrency, concurrency_members, workflow_jobs, workflow_runs
 
 AT = 1_700_000_000 * SECOND
 
@@ -605,7 +605,7 @@ def _compare_run(db: Connection, group: Row, line: Line, number: int) -> None:
     _ahead(concurrency.ahead_of_run(db, group, number), others, [f"run {number}", f"call {number}"])
     _ahead(concurrency.ahead_of_job(db, group, number * 10), line.all, [f"job {number}"])
     inside = [f"job2 {number}"]
-    if workflow_runs.job(db, group["repo_id"], number * 10 + 1) is not None:
+    if workflow_jobs.get(db, group["repo_id"], number * 10 + 1) is not None:
         inside.append(f"call {number}")
     _ahead(concurrency.ahead_of_job(db, group, number * 10 + 1), line.all, inside)
 

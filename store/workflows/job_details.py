@@ -1,0 +1,60 @@
+"""The members of jobs that the API shows, beyond those that concurrency groups need."""
+
+from typing import Any
+
+import orjson
+
+from store.database import payload_reader
+from store.database.connection import Row
+
+# A job has so many steps at most, and the others are left out.
+MOST_STEPS = 1_000
+NAME = payload_reader.nullable(payload_reader.text(255))
+CONCLUSION = payload_reader.nullable(payload_reader.text(50))
+TIME = payload_reader.nullable(payload_reader.timestamp)
+COLUMNS: payload_reader.Readers = {
+    "attempt": ("run_attempt", payload_reader.number),
+    "conclusion": CONCLUSION,
+    "created_at": payload_reader.timestamp,
+}
+
+
+def _labels(value: Any) -> Any:
+    """Read the names in a list."""
+    if not isinstance(value, list):
+        return payload_reader.INVALID
+    read = payload_reader.text(255, 1)
+    names = map(read, value[: payload_reader.MOST_PARTS])
+    return [name for name in names if name is not payload_reader.INVALID]
+
+
+DETAILS: payload_reader.Readers = {
+    "started_at": TIME,
+    "completed_at": TIME,
+    "labels": _labels,
+    "runner_id": payload_reader.nullable(payload_reader.number),
+    "runner_name": NAME,
+    "runner_group_id": payload_reader.nullable(payload_reader.number),
+    "runner_group_name": NAME,
+}
+STEP: payload_reader.Readers = {
+    "name": payload_reader.text(1_000, 1),
+    "status": payload_reader.text(50, 1),
+    "conclusion": CONCLUSION,
+    "number": payload_reader.number,
+    "started_at": TIME,
+    "completed_at": TIME,
+}
+REQUIRED = {"name", "status", "number"}
+
+
+def read(given: dict[str, Any], before: Row | None) -> Row:
+    """Return the columns of a job in a payload. Details that it does not have stay as before."""
+    fields: Row = payload_reader.read_fields(given, COLUMNS)
+    details = {} if before is None else orjson.loads(before["details"])
+    details |= payload_reader.read_fields(given, DETAILS)
+    steps = payload_reader.read_object_list(given, "steps", MOST_STEPS)
+    if steps is not None:
+        read_ones = [payload_reader.read_fields(each, STEP) for each in steps]
+        details["steps"] = [one for one in read_ones if one.keys() >= REQUIRED]
+    return fields | {"details": orjson.dumps(details, option=orjson.OPT_SORT_KEYS).decode()}
