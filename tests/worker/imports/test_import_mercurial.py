@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from git_site import git
+from hg_repository import hg, wrote
 from import_place import Place
 
 from store import Store
@@ -22,24 +23,6 @@ from worker.imports.steps import ImportSteps
 
 PASSWORD = "open sesame"
 PROGRAMS = str(Path(sys.executable).parent)
-
-
-def hg(folder: Path, *command: str) -> str:
-    """Run hg in a folder and return its output."""
-    environment = {
-        "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
-        "HGRCPATH": "",
-        "HGENCODING": "UTF-8",
-    }
-    ran = subprocess.run(["hg", *command], cwd=folder, capture_output=True, env=environment)
-    assert ran.returncode == 0, ran.stderr.decode()
-    return ran.stdout.decode().strip()
-
-
-def wrote(repo: Path, name: str, content: bytes, who: str = "Ada <ada@tower.example>") -> None:
-    (repo / name).parent.mkdir(exist_ok=True)
-    (repo / name).write_bytes(content)
-    hg(repo, "commit", "-A", "-q", "-m", f"Ring {name}", "-u", who, "-d", "1700000000 -3600")
 
 
 @pytest.fixture(scope="module")
