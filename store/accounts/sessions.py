@@ -31,7 +31,10 @@ TIMES_NOTED = 10
 SHOWN = 16
 MOST_BROWSER = 200
 MOST = 100
-"""The limit of sessions of a token or a link. Beyond it, the one that was unused longest ends."""
+"""The limit of sessions of a token, of a link, and of a user's sign-ins with a provider.
+
+Beyond it, the session that was unused longest ends.
+"""
 # SQL for the owner of a session: a user, or everybody with the administrators' token.
 OF_USER = "token_id IN (SELECT t.id FROM token t WHERE t.account_id = :owner)"
 OF_ADMINISTRATORS = "operator = :owner"
@@ -66,7 +69,7 @@ def begin(
     """
     for column, credential in (("token_id", token_id), ("link_id", link_id)):
         if credential is not None:
-            _make_room(db, column, credential)
+            _make_room(db, f"{column} = :credential", credential=credential)
     value = secrets.token_urlsafe(32)
     longest = db.now + LONGEST
     db.execute(
@@ -86,17 +89,15 @@ def begin(
     return value
 
 
-def _make_room(db: Connection, column: str, credential: int) -> None:
-    db.execute(
-        f"DELETE FROM ui_session WHERE {column} = :credential AND id NOT IN (SELECT s.id"
-        f" FROM ui_session s WHERE s.{column} = :credential ORDER BY s.seen_at DESC, s.id"
-        f" LIMIT {MOST - 1})",
-        credential=credential,
-    )
+def _make_room(db: Connection, where: str, **given: int) -> None:
+    """End the sessions that one more would make too many."""
+    kept = f"SELECT id FROM ui_session WHERE {where} ORDER BY seen_at DESC, id LIMIT {MOST - 1}"
+    _end(db, f"{where} AND id NOT IN ({kept})", **given)
 
 
 def begin_openid(db: Connection, account_id: int, origin: SignInOrigin) -> str:
     """Open a session for a user whom a provider names. Return the value for the cookie."""
+    _make_room(db, f"method = 'openid' AND {OF_USER}", owner=account_id)
     _, token = tokens.create(
         db,
         account_id,

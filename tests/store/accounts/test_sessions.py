@@ -41,6 +41,24 @@ def test_the_sessions_of_a_token_and_of_a_link_are_bounded(world: World) -> None
     assert total == 2 * sessions.MOST
 
 
+def test_the_sessions_of_a_user_by_openid_are_bounded(world: World) -> None:
+    """Each has a token of its own, so the limit of a token's sessions does not hold for them."""
+    own = world.store.read_sync(tokens.list_all)
+    by_token = world.store.write_sync(
+        sessions.begin, token_id=world.store.write_sync(tokens.create, world.user["id"])[1]["id"]
+    )
+    cookies = []
+    for _ in range(sessions.MOST + 2):
+        world.clock.advance(seconds=1)
+        origin = SignInOrigin("openid")
+        cookies.append(world.store.write_sync(sessions.begin_openid, world.user["id"], origin))
+    found = [world.store.read_sync(sessions.find, one, HOUR) is not None for one in cookies]
+    assert found == [False, False] + [True] * sessions.MOST
+    assert world.store.read_sync(sessions.find, by_token, HOUR) is not None
+    # The tokens of the sessions that made room have ended, too.
+    assert len(world.store.read_sync(tokens.list_all)) == len(own) + 1 + sessions.MOST
+
+
 def test_a_session_of_a_fast_clock_ends_when_the_clock_is_put_back(world: World) -> None:
     """Otherwise it would last until then, however long it is not used."""
     world.clock.advance(365 * 86_400)
