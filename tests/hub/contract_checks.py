@@ -40,7 +40,8 @@ class Described:
             for path in sorted(slashed, key=lambda one: _fixed_first(one, slashed[one]))
         ]
         self._templates: dict[str, str | None] = {}
-        self._validators: dict[tuple[str, str, str, str], Draft202012Validator] = {}
+        self._validators: dict[tuple[str, str, str], Draft202012Validator] = {}
+        self._by_schema: dict[str, Draft202012Validator] = {}
 
     def line(self, method: str, path: str) -> tuple[str, str] | None:
         """The document's path and method for a request. None if it has no such operation."""
@@ -69,7 +70,7 @@ class Described:
         assert bool(answer.content) == bool(content), f"{where} has {answer.content[:100]!r}"
         assert kind in content or not content, f"{where} has {kind}"
         if kind == "application/json" and content:
-            self._validator(path, method, str(answer.status_code)).validate(answer.json())
+            self._validator(path, method, str(answer.status_code)).validate(parsed(answer))
 
     def _validator(self, path: str, method: str, status: str) -> Draft202012Validator:
         key = path, method, status
@@ -80,14 +81,29 @@ class Described:
         return self._validators[key]
 
     def validator(self, media: Json) -> Draft202012Validator:
-        """A validator for the schema of a media type in the document."""
+        """A validator for the schema of a media type in the document.
+
+        Most errors have the same schema, and a new validator takes as long as a request.
+        """
         schema = in_json_schema(media["schema"])
-        return Draft202012Validator(schema, registry=self._components, validate_formats=True)
+        key = json.dumps(schema)
+        if key not in self._by_schema:
+            self._by_schema[key] = Draft202012Validator(
+                schema, registry=self._components, validate_formats=True
+            )
+        return self._by_schema[key]
 
     @cached_property
     def _components(self) -> Registry:
         # All validators share it, because each new registry parses the components again.
         return Registry([(HERE, {"components": in_json_schema(self.content["components"])})])
+
+
+def parsed(answer: httpx.Response) -> Any:
+    """The JSON of a response, which is parsed once for both documents."""
+    if "json" not in answer.extensions:
+        answer.extensions["json"] = answer.json()
+    return answer.extensions["json"]
 
 
 def _slashed(operations: Json) -> set[str]:

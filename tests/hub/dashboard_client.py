@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import httpx
-from hub_client import DirectTransport, RememberingClient, judge
+from hub_client import DirectClient, DirectTransport, judge
 from starlette.types import ASGIApp
 from waiting import PATIENCE
 
@@ -151,7 +151,7 @@ async def open_dashboard(
     )
     transport = DirectTransport(app, client=("192.0.2.7", 1))
     headers = {"User-Agent": "tests"}
-    async with RememberingClient(transport=transport, base_url=host, headers=headers) as client:
+    async with DirectClient(transport=transport, base_url=host, headers=headers) as client:
         browser = Browser(client, app)
         if token is not None:
             assert (await browser.enter(token)).status_code == 303

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 from contract_checks import hold, hold_event
+from httpx import USE_CLIENT_DEFAULT
 
 from hub.app import create_app
 from hub.auth import authentications, rate_counters
@@ -121,14 +122,17 @@ class Exchange:
         return httpx.Response(self._start["status"], headers=headers, stream=stream)
 
 
-class RememberingClient(httpx.AsyncClient):
-    """A client that remembers the URLs of its requests, because tests repeat many of them.
+class DirectClient(httpx.AsyncClient):
+    """A client that does what httpx's client does, but in fewer steps.
 
-    httpx parses each URL twice, which takes a tenth of the time of a request.
+    It remembers the URLs of its requests, because tests repeat many of them, and httpx parses each
+    URL twice. It leaves out httpx's loops for authentication and redirects if a request needs
+    neither. Both would take a quarter of the time of a request.
     """
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, transport: DirectTransport, **given: Any) -> None:
+        super().__init__(transport=transport, **given)
+        self._direct = transport
         self._known: dict[str, httpx.URL] = {}
 
     def build_request(
@@ -139,6 +143,26 @@ class RememberingClient(httpx.AsyncClient):
         if known is url and isinstance(url, str) and params is None:
             self._known[url] = request.url
         return request
+
+    async def send(self, request: httpx.Request, **given: Any) -> httpx.Response:
+        how = {name: value for name, value in given.items() if value is not USE_CLIENT_DEFAULT}
+        looped = self.auth is not None or self.follow_redirects or request.url.userinfo
+        streamed = not isinstance(request.stream, httpx.ByteStream)
+        if how or looped or streamed or self.is_closed:
+            return await super().send(request, **how)
+        return await self._sent(request)
+
+    async def _sent(self, request: httpx.Request) -> httpx.Response:
+        response = await self._direct.handle_async_request(request)
+        response.request = request
+        response.read()
+        self.cookies.extract_cookies(response)
+        for hook in self.event_hooks["response"]:
+            await hook(response)
+        if response.has_redirect_location:
+            # Without its loop, httpx builds the next request, too, and so checks the URL.
+            response.next_request = self._build_redirect_request(request, response)
+        return response
 
 
 async def judge(url: str) -> None:
@@ -171,7 +195,7 @@ async def open_client(
     httpx gets the arguments in `given`. The store is closed at the end.
     """
     app = create_app(store, settings, judge, pull_queue=FetchQueue(WorkerSettings()))
-    client = RememberingClient(
+    client = DirectClient(
         transport=DirectTransport(app),
         base_url=settings.root(),
         event_hooks={"response": [holding(settings)]},
