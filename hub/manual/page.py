@@ -32,10 +32,14 @@ class Page:
     def sections(self) -> Sequence[ManualSection]:
         return list(markdown.sections(self.tokens))
 
-    @property
+    @cached_property
     def title(self) -> str:
         """Return the first heading."""
-        return self.sections[0].title if self.sections else self.name
+        first = self.source.partition("\n")[0]
+        # Lists of pages need only titles. Parsing every page for them takes half a second.
+        whole = not first.startswith("# ")
+        sections = self.sections if whole else list(markdown.sections(markdown.parse(first)))
+        return sections[0].title if sections else self.name
 
     @property
     def folder(self) -> str:
