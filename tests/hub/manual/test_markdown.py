@@ -95,3 +95,15 @@ def test_contents_come_from_the_index(tmp_path: Path) -> None:
     assert made.file("secret.txt") == b"x"
     assert made.file("../secret.txt") is None
     assert made.file("how-to") is None
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("# A *plain* `title`\n\nText\n", "A plain title"),
+        ("Text\n\n## Below\n", "Below"),
+        ("Text\n", "name"),
+    ],
+)
+def test_a_title_is_the_first_heading(source: str, title: str) -> None:
+    assert Page("name", source).title == title
