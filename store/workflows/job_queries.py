@@ -1,4 +1,4 @@
-"""Jobs of workflow runs, with the members of their runs that the API shows."""
+"""Jobs of workflow runs, with the members of their runs and check runs that the API shows."""
 
 from store.database import paging
 from store.database.connection import Connection, Row, prefixed
@@ -6,7 +6,10 @@ from store.workflows.workflow_jobs import JOB
 
 JOBS = (
     f"SELECT {prefixed('j', JOB)}, w.number AS run_number, w.name AS workflow_name,"
-    " w.head_branch, w.head_sha FROM workflow_job j JOIN workflow_run w ON w.id = j.run_id"
+    " w.head_branch, w.head_sha, c.number AS check_run_number"
+    " FROM workflow_job j JOIN workflow_run w ON w.id = j.run_id"
+    # The platform gives a job and its check run the same id.
+    " LEFT JOIN check_run c ON c.repo_id = j.repo_id AND c.number = j.number"
 )
 
 

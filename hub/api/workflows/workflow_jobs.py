@@ -89,7 +89,7 @@ def get_job_for_workflow_run(ctx: Context, repo: Row, job: Row) -> WorkflowJob:
 
 
 def _job(urls: Urls, repo: Row, row: Row) -> WorkflowJob:
-    details = orjson.loads(row["details"])
+    details, check_run = orjson.loads(row["details"]), row["check_run_number"]
     return {
         "id": row["number"],
         "run_id": row["run_number"],
@@ -107,7 +107,7 @@ def _job(urls: Urls, repo: Row, row: Row) -> WorkflowJob:
         "completed_at": time(details.get("completed_at")),
         "name": row["name"],
         "steps": [_step(step) for step in details.get("steps", [])],
-        "check_run_url": urls.check_run(repo, row["number"]),
+        "check_run_url": "" if check_run is None else urls.check_run(repo, check_run),
         "labels": details.get("labels", []),
         "runner_id": details.get("runner_id"),
         "runner_name": details.get("runner_name"),

@@ -59,7 +59,7 @@ async def test_a_job_is_shown_with_its_steps(hub: httpx.AsyncClient, platform: P
         "run_url": f"{BASE}{ACTIONS}/runs/1",
         "url": f"{BASE}{ACTIONS}/jobs/5",
         "html_url": shown["html_url"],
-        "check_run_url": f"{BASE}/repos/octo/hello/check-runs/5",
+        "check_run_url": "",
         "steps": [
             STEP | {"started_at": "2026-11-01T10:00:01Z", "completed_at": "2026-11-01T10:00:02Z"}
         ],
@@ -69,6 +69,16 @@ async def test_a_job_is_shown_with_its_steps(hub: httpx.AsyncClient, platform: P
     assert jobs == {"total_count": 1, "jobs": [shown]}
     run = (await hub.get(f"{ACTIONS}/runs/1")).json()
     assert run["jobs_url"] == f"{BASE}{ACTIONS}/runs/1/jobs"
+
+
+async def test_a_job_leads_to_its_check_run(hub: httpx.AsyncClient, platform: Platform) -> None:
+    platform.report("workflow_job", "completed", workflow_job=job())
+    suite = {"id": 55, "head_sha": SHA}
+    check = {"id": 5, "name": "lint", "head_sha": SHA, "status": "queued", "check_suite": suite}
+    platform.report("check_run", "created", check_run=check)
+    shown = (await hub.get(f"{ACTIONS}/jobs/5")).json()
+    assert shown["check_run_url"] == f"{BASE}/repos/octo/hello/check-runs/5"
+    assert (await hub.get(shown["check_run_url"])).json()["id"] == 5
 
 
 async def test_unknown_members_of_a_job_are_null_or_empty(
