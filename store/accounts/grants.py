@@ -159,11 +159,7 @@ def delete(db: Connection, grant: Row) -> int:
     Raises Missing if the grant is gone.
     """
     alone(db, grant["account_id"])
-    ended = db.execute(
-        "DELETE FROM token WHERE app_id = :app_id AND account_id = :account_id",
-        app_id=grant["app_id"],
-        account_id=grant["account_id"],
-    )
+    ended = db.delete("token", app_id=grant["app_id"], account_id=grant["account_id"])
     if not db.execute("DELETE FROM app_grant WHERE id = :id", id=grant["id"]):
         raise Missing("grant")
     return ended

@@ -78,11 +78,8 @@ def delete(db: Connection, row: Row) -> None:
 
 def get(db: Connection, organization_id: int, name: str) -> Row | None:
     """Return the variable with this name, in any case (COLUMNS), or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM agent_variable"
-        " WHERE organization_id = :organization_id AND name = :name",
-        organization_id=organization_id,
-        name=name.upper(),
+    return db.find(
+        f"SELECT {COLUMNS} FROM agent_variable", organization_id=organization_id, name=name.upper()
     )
 
 

@@ -58,11 +58,8 @@ def create(
 
 def get(db: Connection, organization_id: int, job_id: int) -> Row | None:
     """Return the organization's job with this id (COLUMNS, errors as a list), or None."""
-    row = db.one(
-        f"SELECT {COLUMNS} FROM deployment_job"
-        " WHERE id = :id AND organization_id = :organization_id",
-        id=job_id,
-        organization_id=organization_id,
+    row = db.find(
+        f"SELECT {COLUMNS} FROM deployment_job", id=job_id, organization_id=organization_id
     )
     return None if row is None else _opened(row)
 

@@ -75,11 +75,7 @@ def put(
 
 def get(db: Connection, artifact_id: int, at: Storage) -> Row | None:
     """Return the record of an artifact at this place (COLUMNS), or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM storage_record WHERE artifact_id = :artifact_id AND place = :place",
-        artifact_id=artifact_id,
-        place=at.place,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM storage_record", artifact_id=artifact_id, place=at.place)
 
 
 def of_digest(

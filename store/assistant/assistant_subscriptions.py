@@ -17,10 +17,7 @@ ALL = "assign_all"
 
 def of(db: Connection, organization_id: int) -> Row | None:
     """Return an organization's subscription, or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM assistant_subscription WHERE organization_id = :id",
-        id=organization_id,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM assistant_subscription", organization_id=organization_id)
 
 
 def alone(db: Connection, organization_id: int) -> None:

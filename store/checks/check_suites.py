@@ -45,11 +45,7 @@ END = {"ref": payload_reader.text(255), "sha": payload_reader.text(64)}
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
     """Return the repository's suite with this public id, or None."""
-    return db.one(
-        f"{SELECT} WHERE s.repo_id = :repo_id AND s.number = :number",
-        repo_id=repo_id,
-        number=number,
-    )
+    return db.find(SELECT, repo_id=repo_id, number=number)
 
 
 def by_id(db: Connection, suite_id: int) -> Row:
@@ -137,12 +133,7 @@ def of_app(
 
 
 def _of_app(db: Connection, repo_id: int, sha: str, app_id: int) -> Row | None:
-    return db.one(
-        f"{SELECT} WHERE s.repo_id = :repo_id AND s.head_sha = :sha AND s.app_id = :app_id",
-        repo_id=repo_id,
-        sha=sha,
-        app_id=app_id,
-    )
+    return db.find(SELECT, repo_id=repo_id, head_sha=sha, app_id=app_id)
 
 
 def roll_up(db: Connection, suite_id: int) -> tuple[Row, bool]:

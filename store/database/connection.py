@@ -47,6 +47,9 @@ class Connection(Protocol):
     def one(self, sql: str, **parameters: Any) -> Row | None:
         """Return the first row, or None."""
 
+    def find(self, query: str, /, **columns: Any) -> Row | None:
+        """Return the first row of a query without conditions that has these columns, or None."""
+
     def required(self, sql: str, **parameters: Any) -> Row:
         """Return the first row, which there must be."""
 
@@ -76,6 +79,9 @@ class Connection(Protocol):
 
     def execute(self, sql: str, **parameters: Any) -> int:
         """Execute a statement. Return how many rows it changed."""
+
+    def delete(self, table: str, /, **columns: Any) -> int:
+        """Delete the rows that have these columns. Return how many there were."""
 
     def insert_many(
         self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""

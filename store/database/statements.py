@@ -73,6 +73,9 @@ class Statements(ABC):
         row = cursor.fetchone()
         return None if row is None else dict(zip(self.names(cursor), row, strict=True))
 
+    def find(self, query: str, /, **columns: Any) -> Row | None:
+        return self.one(f"{query} WHERE {_equal(columns)}", **columns)
+
     def required(self, sql: str, **parameters: Any) -> Row:
         row = self.one(sql, **parameters)
         assert row is not None, "the statement always has a row"
@@ -113,6 +116,9 @@ class Statements(ABC):
 
     def execute(self, sql: str, **parameters: Any) -> int:
         return self.run(sql, parameters).rowcount
+
+    def delete(self, table: str, /, **columns: Any) -> int:
+        return self.execute(f"DELETE FROM {table} WHERE {_equal(columns)}", **columns)
 
     def insert_many(
         self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
@@ -184,6 +190,10 @@ class Statements(ABC):
         del self._pending_items[self._mark[1] :]
         self.control("ROLLBACK TO SAVEPOINT one")
         self.control("RELEASE SAVEPOINT one")
+
+
+def _equal(columns: Iterable[str]) -> str:
+    return " AND ".join(f"{column} = :{column}" for column in columns)
 
 
 def _parts(rows: Sequence[T], sizes: Sequence[int]) -> Iterator[Sequence[T]]:

@@ -43,11 +43,7 @@ def put(db: Connection, repo_id: int, name: str, value: bytes) -> bool:
 
 def get(db: Connection, repo_id: int, name: str) -> Row | None:
     """Return the secret with this name, in any case, without its value (COLUMNS), or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
-        repo_id=repo_id,
-        name=name.upper(),
-    )
+    return db.find(f"SELECT {COLUMNS} FROM devenv_secret", repo_id=repo_id, name=name.upper())
 
 
 def value_of(db: Connection, row: Row) -> bytes:
@@ -77,12 +73,7 @@ def count(db: Connection, repo_id: int) -> int:
 
 def delete(db: Connection, row: Row) -> None:
     """Delete a secret. Raises Missing if it is gone."""
-    gone = db.execute(
-        "DELETE FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
-        repo_id=row["repo_id"],
-        name=row["name"],
-    )
-    if not gone:
+    if not db.delete("devenv_secret", repo_id=row["repo_id"], name=row["name"]):
         raise Missing("secret")
 
 

@@ -38,11 +38,7 @@ class Restriction:
 
 def get(db: Connection, account_id: int, name: str) -> Row | None:
     """Return the account's environment with this name (COLUMNS), or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM devenv WHERE name = :name AND account_id = :account_id",
-        name=name,
-        account_id=account_id,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM devenv", name=name, account_id=account_id)
 
 
 def by_name(db: Connection, name: str) -> Row | None:

@@ -61,14 +61,7 @@ def list_active(db: Connection, hook_id: int) -> list[Row]:
 
 def revoke(db: Connection, hook_id: int, link_id: int) -> bool:
     """Delete one of a hook's links, which ends its sessions. Return False if there is none."""
-    return (
-        db.execute(
-            "DELETE FROM hook_link WHERE id = :id AND hook_id = :hook_id",
-            id=link_id,
-            hook_id=hook_id,
-        )
-        > 0
-    )
+    return db.delete("hook_link", id=link_id, hook_id=hook_id) > 0
 
 
 def forget(db: Connection) -> None:

@@ -65,11 +65,7 @@ def authors(db: Connection, repo_id: int, *, since: int = 0, limit: int) -> list
 
 def author(db: Connection, repo_id: int, author_id: int) -> Row | None:
     """Return the author with this id in the repository's import, or None."""
-    return db.one(
-        f"SELECT {AUTHOR} FROM import_author WHERE repo_id = :repo_id AND id = :id",
-        repo_id=repo_id,
-        id=author_id,
-    )
+    return db.find(f"SELECT {AUTHOR} FROM import_author", repo_id=repo_id, id=author_id)
 
 
 def rename(db: Connection, row: Row, **given: str) -> Row:

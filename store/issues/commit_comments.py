@@ -89,11 +89,8 @@ def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
 
     A platform's comment is also found by its id on the platform.
     """
-    return db.one(
-        f"SELECT {COLUMNS} FROM commit_comment WHERE repo_id = :repo_id AND id = :id",
-        repo_id=repo_id,
-        id=comment_id,
-    ) or by_foreign_id(db, repo_id, comment_id)
+    found = db.find(f"SELECT {COLUMNS} FROM commit_comment", repo_id=repo_id, id=comment_id)
+    return found or by_foreign_id(db, repo_id, comment_id)
 
 
 def by_foreign_id(

@@ -60,13 +60,7 @@ DETAILS: payload_reader.Readers = {
 
 def find(db: Connection, repo_id: int, kind: str, number: int) -> Row | None:
     """Return the comment with this public id (COLUMNS, details as a dict), or None."""
-    row = db.one(
-        f"SELECT {COLUMNS} FROM issue_comment"
-        " WHERE repo_id = :repo_id AND kind = :kind AND number = :number",
-        repo_id=repo_id,
-        kind=kind,
-        number=number,
-    )
+    row = db.find(f"SELECT {COLUMNS} FROM issue_comment", repo_id=repo_id, kind=kind, number=number)
     return None if row is None else decode_row(row)
 
 

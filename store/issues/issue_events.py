@@ -201,11 +201,7 @@ def of_kind(db: Connection, issue_id: int, kind: str) -> list[Row]:
 
 def forget(db: Connection, kind: str, subject_id: int) -> None:
     """Delete the events of this kind about a deleted subject."""
-    db.execute(
-        "DELETE FROM issue_event WHERE subject_id = :subject_id AND kind = :kind",
-        subject_id=subject_id,
-        kind=kind,
-    )
+    db.delete("issue_event", subject_id=subject_id, kind=kind)
 
 
 def hide(db: Connection, issue_id: int) -> None:

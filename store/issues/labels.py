@@ -34,11 +34,7 @@ FIELDS: payload_reader.Readers = {
 
 def by_name(db: Connection, repo_id: int, name: str) -> Row | None:
     """Return the label with this name, in any case, or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id AND name_key = :key",
-        repo_id=repo_id,
-        key=name.lower(),
-    )
+    return db.find(f"SELECT {COLUMNS} FROM label", repo_id=repo_id, name_key=name.lower())
 
 
 def on_issue(db: Connection, issue_id: int, name: str) -> Row | None:
@@ -121,11 +117,7 @@ def merge_renamed(db: Connection, repo_id: int, former: str, given: dict[str, An
 def _by_foreign_id(db: Connection, repo_id: int, fields: Row) -> Row | None:
     if "foreign_id" not in fields:
         return None
-    return db.one(
-        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
-        repo_id=repo_id,
-        foreign_id=fields["foreign_id"],
-    )
+    return db.find(f"SELECT {COLUMNS} FROM label", repo_id=repo_id, foreign_id=fields["foreign_id"])
 
 
 def _add(db: Connection, repo_id: int, fields: Row) -> int | None:
@@ -140,12 +132,7 @@ def _add(db: Connection, repo_id: int, fields: Row) -> int | None:
 
 def delete(db: Connection, repo_id: int, name: str) -> bool:
     """Delete a label, also from the issues. Return False if there is none with this name."""
-    gone = db.execute(
-        "DELETE FROM label WHERE repo_id = :repo_id AND name_key = :key",
-        repo_id=repo_id,
-        key=name.lower(),
-    )
-    return gone > 0
+    return db.delete("label", repo_id=repo_id, name_key=name.lower()) > 0
 
 
 def delete_reported(db: Connection, repo_id: int, given: dict[str, Any]) -> None:

@@ -35,11 +35,7 @@ FIELDS: payload_reader.Readers = {
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
     """Return the milestone with this number, or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM milestone WHERE repo_id = :repo_id AND number = :number",
-        repo_id=repo_id,
-        number=number,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM milestone", repo_id=repo_id, number=number)
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
@@ -99,12 +95,7 @@ def delete_reported(db: Connection, repo_id: int, given: dict[str, Any]) -> None
 
 def delete(db: Connection, repo_id: int, number: int) -> bool:
     """Delete a milestone, also from its issues. Return False if there is none with this number."""
-    gone = db.execute(
-        "DELETE FROM milestone WHERE repo_id = :repo_id AND number = :number",
-        repo_id=repo_id,
-        number=number,
-    )
-    return gone > 0
+    return db.delete("milestone", repo_id=repo_id, number=number) > 0
 
 
 def of(db: Connection, milestone_ids: Iterable[int]) -> dict[int, Row]:

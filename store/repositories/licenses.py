@@ -91,21 +91,12 @@ def put(db: Connection, repo_id: int, branch: str, file: LicenseFile) -> bool:
 
 def get(db: Connection, repo_id: int, branch: str) -> Row | None:
     """Return the branch's license file (COLUMNS), or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM license_file WHERE repo_id = :repo_id AND branch = :branch",
-        repo_id=repo_id,
-        branch=branch,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM license_file", repo_id=repo_id, branch=branch)
 
 
 def remove(db: Connection, repo_id: int, branch: str) -> bool:
     """Delete the branch's license file. Return False if there is none."""
-    updated = db.execute(
-        "DELETE FROM license_file WHERE repo_id = :repo_id AND branch = :branch",
-        repo_id=repo_id,
-        branch=branch,
-    )
-    return updated > 0
+    return db.delete("license_file", repo_id=repo_id, branch=branch) > 0
 
 
 def license_of(db: Connection, repo_ids: Iterable[int]) -> dict[int, str]:

@@ -18,11 +18,7 @@ PLACES = ("", "refs/", "refs/tags/", "refs/heads/")
 
 def get(db: Connection, repo_id: int, name: str) -> Row | None:
     """Return the ref with this full name, or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM ref WHERE repo_id = :repo_id AND name = :name",
-        repo_id=repo_id,
-        name=name,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM ref", repo_id=repo_id, name=name)
 
 
 def resolve(db: Connection, repo_id: int, ref: str) -> str | None:

@@ -101,11 +101,7 @@ def _rename_heads(db: Connection, repo: Row, full_name: str) -> None:
 
 
 def _forget_name(db: Connection, owner_id: int, name: str) -> None:
-    db.execute(
-        "DELETE FROM repository_name WHERE owner_id = :owner_id AND name_key = :key",
-        owner_id=owner_id,
-        key=name.lower(),
-    )
+    db.delete("repository_name", owner_id=owner_id, name_key=name.lower())
 
 
 def by_former_name(db: Connection, owner: str, name: str) -> Row | None:

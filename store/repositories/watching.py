@@ -17,11 +17,7 @@ WATCHED = (
 
 def get(db: Connection, repo_id: int, account_id: int) -> Row | None:
     """Return the account's subscription (COLUMNS, flags as 0 or 1), or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM watching WHERE repo_id = :repo_id AND account_id = :account_id",
-        repo_id=repo_id,
-        account_id=account_id,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM watching", repo_id=repo_id, account_id=account_id)
 
 
 Change = Literal["watched", "set", "ended", "nothing"]

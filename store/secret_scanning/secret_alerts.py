@@ -38,11 +38,7 @@ def record(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
 
 
 def _get(db: Connection, repo_id: int, number: int) -> Row | None:
-    return db.one(
-        f"SELECT {COLUMNS} FROM secret_alert WHERE repo_id = :repo_id AND number = :number",
-        repo_id=repo_id,
-        number=number,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM secret_alert", repo_id=repo_id, number=number)
 
 
 def _alert(repo: Row, before: Row | None, fields: dict[str, Any]) -> Row:

@@ -79,11 +79,7 @@ def use(db: Connection, run: Row, name: str) -> int:
 
 def find_member(db: Connection, run_id: int, key: str) -> Row | None:
     """Return the run's member with this key, or None."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM concurrency_member WHERE run_id = :run_id AND seat = :key",
-        run_id=run_id,
-        key=key,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM concurrency_member", run_id=run_id, seat=key)
 
 
 def enter(

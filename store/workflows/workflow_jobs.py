@@ -13,11 +13,7 @@ DIVIDED = " / "
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
     """Return the repository's job with this id on the platform, or None."""
-    return db.one(
-        f"SELECT {JOB} FROM workflow_job WHERE repo_id = :repo_id AND number = :number",
-        repo_id=repo_id,
-        number=number,
-    )
+    return db.find(f"SELECT {JOB} FROM workflow_job", repo_id=repo_id, number=number)
 
 
 def put(db: Connection, run: Row, number: int, fields: Mapping[str, Any]) -> Row:

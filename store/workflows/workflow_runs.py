@@ -15,11 +15,7 @@ COMPLETED = "completed"
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
     """Return the repository's run with this id on the platform, or None."""
-    return db.one(
-        f"SELECT {RUN} FROM workflow_run WHERE repo_id = :repo_id AND number = :number",
-        repo_id=repo_id,
-        number=number,
-    )
+    return db.find(f"SELECT {RUN} FROM workflow_run", repo_id=repo_id, number=number)
 
 
 def put(db: Connection, repo_id: int, number: int, fields: Mapping[str, Any]) -> Row:

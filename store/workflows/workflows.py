@@ -58,11 +58,7 @@ def find(db: Connection, repo_id: int, key: str) -> Row | None:
 
 
 def _get(db: Connection, repo_id: int, number: int) -> Row | None:
-    return db.one(
-        f"SELECT {COLUMNS} FROM workflow WHERE repo_id = :repo_id AND number = :number",
-        repo_id=repo_id,
-        number=number,
-    )
+    return db.find(f"SELECT {COLUMNS} FROM workflow", repo_id=repo_id, number=number)
 
 
 def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
