@@ -231,8 +231,4 @@ def check_password(db: Connection, account_id: int, password: str) -> bool:
 
 def set_password(db: Connection, account_id: int, hashed: str | None) -> None:
     """Replace an account's password hash (see `hash_password`). None removes the password."""
-    db.execute(
-        "UPDATE account SET password_hash = :hashed, updated_at = :now WHERE id = :id",
-        hashed=hashed,
-        id=account_id,
-    )
+    db.update("account", account_id, password_hash=hashed, updated_at=db.now)

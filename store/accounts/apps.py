@@ -150,11 +150,7 @@ def check_secret(app: Row, client_secret: str) -> bool:
 
 def set_secret(db: Connection, app_id: int, client_secret: str) -> None:
     """Replace an application's client secret. Raises Invalid for a malformed one."""
-    db.execute(
-        "UPDATE app SET secret_hash = :hash, updated_at = :now WHERE id = :id",
-        hash=_hash(client_secret),
-        id=app_id,
-    )
+    db.update("app", app_id, secret_hash=_hash(client_secret), updated_at=db.now)
 
 
 class AppFields(TypedDict):
@@ -177,15 +173,15 @@ def update(db: Connection, app_id: int, **fields: Unpack[AppFields]) -> None:
     app, events = get(db, app_id), checked_events(fields["events"])
     assert app is not None, "the caller has found it"
     _check_rights(app["name"], app["kind"], fields["permissions"], events)
-    db.execute(
-        "UPDATE app SET url = :url, description = :description, permissions = :permissions,"
-        " events = :events, public = :public, updated_at = :now WHERE id = :id",
+    db.update(
+        "app",
+        app_id,
         url=fields["url"],
         description=fields["description"],
         permissions=_written(fields["permissions"]),
         events=json.dumps(events),
         public=int(fields["public"]),
-        id=app_id,
+        updated_at=db.now,
     )
 
 

@@ -196,9 +196,7 @@ def add_if_missing(db: Connection, account_id: int, address: str) -> bool:
 
 def verify(db: Connection, email_id: int, verified: bool = True) -> None:
     """Record whether an address was verified to belong to its account."""
-    db.execute(
-        "UPDATE email SET verified = :verified WHERE id = :id", verified=int(verified), id=email_id
-    )
+    db.update("email", email_id, verified=int(verified))
 
 
 def make_primary(db: Connection, row: Row) -> None:

@@ -73,13 +73,13 @@ def update(db: Connection, team: Row, **changes: Any) -> bool:
     after = {**team, **changes}
     if after == team:
         return False
-    db.execute(
-        "UPDATE team SET description = :description, privacy = :privacy,"
-        " permission = :permission, updated_at = :now WHERE id = :id",
+    db.update(
+        "team",
+        team["id"],
         description=after["description"],
         privacy=after["privacy"],
         permission=after["permission"],
-        id=team["id"],
+        updated_at=db.now,
     )
     return True
 

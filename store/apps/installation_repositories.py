@@ -53,9 +53,7 @@ def choose(db: Connection, installation: Row, repositories: Iterable[int] | None
     )
     chosen = set_chosen(db, installation["id"], installation["account_id"], repositories or ())
     if changed or chosen:
-        db.execute(
-            "UPDATE installation SET updated_at = :now WHERE id = :id", id=installation["id"]
-        )
+        db.update("installation", installation["id"], updated_at=db.now)
         app_subscriptions.sync_account(db, installation["app_id"], installation["account_id"])
     return bool(changed or chosen)
 

@@ -181,8 +181,4 @@ def _count(db: Connection, job_id: int, written: int, errors: Sequence[Any]) -> 
 
 
 def _end(db: Connection, job_id: int, status: str) -> None:
-    db.execute(
-        "UPDATE deployment_job SET status = :status, ended_at = :now WHERE id = :id",
-        status=status,
-        id=job_id,
-    )
+    db.update("deployment_job", job_id, status=status, ended_at=db.now)

@@ -78,10 +78,10 @@ def finish(db: Connection, made: Iterable[ReportPart]) -> None:
             f" AND (n.last_day = report.last_day OR n.kind IN {_windows()}))",
             id=each.report_id,
         )
-        there = db.execute(
-            "UPDATE report SET made_at = :now, lines = :lines, size = :size, digest = :digest"
-            " WHERE id = :id",
-            id=each.report_id,
+        there = db.update(
+            "report",
+            each.report_id,
+            made_at=db.now,
             lines=each.lines,
             size=each.size,
             digest=each.digest,

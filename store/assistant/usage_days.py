@@ -84,9 +84,7 @@ def get(db: Connection, day_id: int) -> Row | None:
 
 def made(db: Connection, day_id: int, version: int) -> None:
     """Record that there are reports of a day in this version."""
-    db.execute(
-        "UPDATE usage_day SET made_version = :version WHERE id = :id", id=day_id, version=version
-    )
+    db.update("usage_day", day_id, made_version=version)
 
 
 def windows(db: Connection) -> list[Row]:

@@ -80,6 +80,9 @@ class Connection(Protocol):
     def execute(self, sql: str, **parameters: Any) -> int:
         """Execute a statement. Return how many rows it changed."""
 
+    def update(self, table: str, row_id: Any, /, **columns: Any) -> int:
+        """Set columns of the row with this id. Return 0 if there is none, and 1 otherwise."""
+
     def delete(self, table: str, /, **columns: Any) -> int:
         """Delete the rows that have these columns. Return how many there were."""
 

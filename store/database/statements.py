@@ -117,6 +117,10 @@ class Statements(ABC):
     def execute(self, sql: str, **parameters: Any) -> int:
         return self.run(sql, parameters).rowcount
 
+    def update(self, table: str, row_id: Any, /, **columns: Any) -> int:
+        changes = ", ".join(f"{column} = :{column}" for column in columns)
+        return self.execute(f"UPDATE {table} SET {changes} WHERE id = :id", **columns, id=row_id)
+
     def delete(self, table: str, /, **columns: Any) -> int:
         return self.execute(f"DELETE FROM {table} WHERE {_equal(columns)}", **columns)
 

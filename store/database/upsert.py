@@ -63,12 +63,7 @@ def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> b
     if changed and "updated_at" in row.keys() - values.keys():
         changed["updated_at"] = db.now
     if changed:
-        db.execute(
-            f"UPDATE {table} SET {', '.join(f'{column} = :{column}' for column in changed)}"
-            " WHERE id = :row_id",
-            **changed,
-            row_id=row["id"],
-        )
+        db.update(table, row["id"], **changed)
     return bool(changed)
 
 

@@ -69,11 +69,7 @@ def get(db: Connection, source_id: int) -> Row | None:
 
 def set_secret(db: Connection, source_id: int, secret: str) -> None:
     """Replace a source's secret. Raises Invalid if it is empty."""
-    db.execute(
-        "UPDATE source SET secret = :secret WHERE id = :id",
-        secret=_sealed(db, secret),
-        id=source_id,
-    )
+    db.update("source", source_id, secret=_sealed(db, secret))
 
 
 def remove(db: Connection, source_id: int) -> bool:

@@ -39,9 +39,7 @@ def ensure(db: Connection, hook_id: int, key_set: str | None, seed: bytes | None
     if key_set is not None:
         return key_set
     key_set = secrets.token_urlsafe(16)
-    db.execute(
-        "UPDATE hook SET key_set = :key_set WHERE id = :hook_id", key_set=key_set, hook_id=hook_id
-    )
+    db.update("hook", hook_id, key_set=key_set)
     _insert(db, hook_id, seed or ed25519.new_seed())
     return key_set
 

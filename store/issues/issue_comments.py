@@ -211,11 +211,8 @@ def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:
             until=at + SECOND,
         )
         at = max(at, (last or 0) + 1)
-    db.execute(
-        "UPDATE issue_comment SET pinned_at = :at, pinned_by_id = :by WHERE id = :id",
-        at=at,
-        by=by if at is not None else None,
-        id=comment["id"],
+    db.update(
+        "issue_comment", comment["id"], pinned_at=at, pinned_by_id=by if at is not None else None
     )
 
 

@@ -30,8 +30,4 @@ def make_room(db: Connection, repo_id: int, given: dict[str, Any]) -> None:
         number=number,
     )
     if row is not None and row["created_at"] // SECOND != created_at // SECOND:
-        db.execute(
-            "UPDATE issue SET number = :number, updated_at = :now WHERE id = :id",
-            number=following(db, repo_id),
-            id=row["id"],
-        )
+        db.update("issue", row["id"], number=following(db, repo_id), updated_at=db.now)

@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 from store.accounts import accounts
 from store.database.connection import Connection, Row
+from store.repositories import membership_dump
 
 AuthorAssociation = Literal[
     "COLLABORATOR",
@@ -25,9 +26,5 @@ def association_of(db: Connection, repo: Row, account_id: int) -> str:
         return "OWNER"
     if accounts.organization_role(db, repo["owner_id"], account_id) is not None:
         return "MEMBER"
-    granted = db.value(
-        "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
-        repo_id=repo["id"],
-        account_id=account_id,
-    )
+    granted = membership_dump.granted(db, repo["id"], account_id)
     return "NONE" if granted is None else "COLLABORATOR"

@@ -36,8 +36,4 @@ def granted(db: Connection, repo_id: int, account_id: int) -> str | None:
 
 def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:
     """Set whether an account may do everything everywhere."""
-    db.execute(
-        "UPDATE account SET site_admin = :site_admin, updated_at = :now WHERE id = :id",
-        site_admin=int(site_admin),
-        id=account_id,
-    )
+    db.update("account", account_id, site_admin=int(site_admin), updated_at=db.now)

@@ -70,12 +70,7 @@ def rename(db: Connection, repo: Row, name: str) -> Row:
     holder = find(db, repo["owner"], name)
     if holder is not None and holder["id"] != repo["id"]:
         raise Conflict(f"the owner has a repository {name!r} already")
-    db.execute(
-        "UPDATE repository SET name = :name, name_key = :key, updated_at = :now WHERE id = :id",
-        name=name,
-        key=name.lower(),
-        id=repo["id"],
-    )
+    db.update("repository", repo["id"], name=name, name_key=name.lower(), updated_at=db.now)
     db.execute(
         "INSERT INTO repository_name (owner_id, name_key, repo_id)"
         " VALUES (:owner_id, :key, :repo_id)"
@@ -119,12 +114,8 @@ def by_former_name(db: Connection, owner: str, name: str) -> Row | None:
 
 def update(db: Connection, repo_id: int, *, private: bool, description: str | None) -> None:
     """Change a repository's visibility and description."""
-    db.execute(
-        "UPDATE repository SET private = :private, description = :description, updated_at = :now"
-        " WHERE id = :id",
-        private=int(private),
-        description=description,
-        id=repo_id,
+    db.update(
+        "repository", repo_id, private=int(private), description=description, updated_at=db.now
     )
     if private:
         websub.end_private(db, repo_id)

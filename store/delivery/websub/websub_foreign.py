@@ -128,10 +128,9 @@ def distribute(db: Connection, topic: Row, content: TopicContent) -> int:
     if content.part is not None and up_to_date & everybody:
         part_id = _keep(db, content.part, content.content_type)
         _send(db, part_id, everybody & up_to_date)
-    db.execute(
-        "UPDATE websub_topic SET etag = :etag, last_modified = :last_modified, digest = :digest,"
-        " event_id = :event_id, part_id = :part_id WHERE id = :id",
-        id=topic["id"],
+    db.update(
+        "websub_topic",
+        topic["id"],
         etag=content.etag,
         last_modified=content.last_modified,
         digest=digest,
