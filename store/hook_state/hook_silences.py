@@ -5,6 +5,7 @@ Its deliveries go on. In contrast, the deliveries of a paused hook wait.
 
 from collections.abc import Iterable
 
+from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array
 
 SILENCED = "(SELECT s.hook_id FROM hook_silence s WHERE s.ends_at > :now)"
@@ -35,9 +36,6 @@ def end(db: Connection, hook_ids: Iterable[int]) -> None:
 
 def active(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
     """Return the silences of hooks by the hooks' ids, each with `ends_at` and `silenced_by`."""
-    rows = db.all(
-        "SELECT s.hook_id, s.ends_at, s.silenced_by FROM hook_silence s WHERE s.ends_at > :now"
-        f" AND s.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-        hooks=json_array(hook_ids),
-    )
-    return {row["hook_id"]: row for row in rows}
+    columns = "s.hook_id, s.ends_at, s.silenced_by"
+    query = f"SELECT {columns} FROM hook_silence s WHERE s.ends_at > :now AND s.hook_id"
+    return row_lookup.by_id(db, query, hook_ids, column="hook_id")

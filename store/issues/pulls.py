@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from store.accounts import placeholder_accounts
-from store.database import payload_reader, upsert
+from store.database import payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues import issues, pull_details
 
@@ -95,12 +95,8 @@ def _write(db: Connection, repo: Row, issue_id: int, given: dict[str, Any]) -> N
 
 def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
     """Return issue id to its pull request. Issues that are not pull requests are left out."""
-    rows = db.all(
-        f"SELECT {COLUMNS} {FROM} WHERE p.issue_id IN"
-        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
-        ids=json_array(set(issue_ids)),
-    )
-    return {row["issue_id"]: row for row in rows}
+    query = f"SELECT {COLUMNS} {FROM} WHERE p.issue_id"
+    return row_lookup.by_id(db, query, issue_ids, column="issue_id")
 
 
 def of_branch(db: Connection, repo: Row, branch: str, *, most: int = MOST) -> list[Row]:
