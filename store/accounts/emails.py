@@ -146,10 +146,7 @@ def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Ro
     verified = sum(row["verified"] for row in going)
     if verified and verified == _verified(db, account_id):
         raise _invalid("the last verified email address cannot be removed", "custom")
-    db.execute(
-        f"DELETE FROM email WHERE id IN (SELECT g.id FROM {db.each('ids', id='integer')} AS g)",
-        ids=json_array(row["id"] for row in going),
-    )
+    db.delete_many("email", "id", (row["id"] for row in going))
     if any(row["is_primary"] for row in going):
         _choose_primary(db, account_id)
     return going

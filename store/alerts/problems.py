@@ -243,11 +243,8 @@ def mute(db: Connection, problem: Problem, until: int) -> None:
 
 def reopen(db: Connection, problem: Problem) -> None:
     """Forget that a problem was acknowledged or muted. End the silences of its hooks."""
-    db.execute(
-        "DELETE FROM problem_note WHERE kind = :kind AND hook_id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-        kind=problem.kind,
-        hooks=json_array(hook["id"] for hook in problem.noted),
+    db.delete_many(
+        "problem_note", "hook_id", (hook["id"] for hook in problem.noted), kind=problem.kind
     )
     hook_silences.end(db, problem.hook_ids)
 

@@ -156,12 +156,7 @@ def cancel_teams(db: Connection, organization_id: int, team_ids: Collection[int]
 
     Seats through another team and personal seats stay.
     """
-    db.execute(
-        "DELETE FROM assistant_team WHERE organization_id = :organization_id AND team_id IN"
-        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-        organization_id=organization_id,
-        ids=json_array(team_ids),
-    )
+    db.delete_many("assistant_team", "team_id", team_ids, organization_id=organization_id)
     holders = _holders(db, organization_id, team_ids)
     return _cancel(db, organization_id, seat_rows.of_users(db, organization_id, holders))
 

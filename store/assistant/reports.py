@@ -143,11 +143,7 @@ def forget(db: Connection, *, before_day: int, replaced_before: int, limit: int)
 
 def _forget(db: Connection, ids: list[int]) -> list[int]:
     if ids:
-        db.execute(
-            "DELETE FROM report WHERE id IN"
-            f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-            ids=json_array(ids),
-        )
+        db.delete_many("report", "id", ids)
     return ids
 
 

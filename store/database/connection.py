@@ -86,6 +86,12 @@ class Connection(Protocol):
     def delete(self, table: str, /, **columns: Any) -> int:
         """Delete the rows that have these columns. Return how many there were."""
 
+    def delete_many(self, table: str, column: str, ids: Iterable[int], /, **columns: Any) -> int:
+        """Delete the rows that have these columns, and one of the ids in `column`.
+
+        Return how many there were.
+        """
+
     def insert_many(
         self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
     ) -> list[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from store.crypto.vault import Vault
-from store.database.connection import BeforeCommit, Row
+from store.database.connection import BeforeCommit, Row, json_array
 from store.database.notifications import StoreNotifier
 
 T = TypeVar("T")
@@ -123,6 +123,11 @@ class Statements(ABC):
 
     def delete(self, table: str, /, **columns: Any) -> int:
         return self.execute(f"DELETE FROM {table} WHERE {_equal(columns)}", **columns)
+
+    def delete_many(self, table: str, column: str, ids: Iterable[int], /, **columns: Any) -> int:
+        found = f"{column} IN (SELECT w.wanted FROM {self.each('ids', wanted='integer')} AS w)"
+        where = f"{_equal(columns)} AND {found}" if columns else found
+        return self.execute(f"DELETE FROM {table} WHERE {where}", **columns, ids=json_array(ids))
 
     def insert_many(
         self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""

@@ -90,11 +90,8 @@ def remove(db: Connection, team: Row, organization_ids: Collection[int]) -> None
         )
         enterprise_teams.update(db, team, selection="selected")
         _insert(db, team["id"], [found for (found,) in every])
-    db.execute(
-        "DELETE FROM enterprise_team_organization WHERE team_id = :team_id AND organization_id IN"
-        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-        team_id=team["id"],
-        ids=json_array(organization_ids),
+    db.delete_many(
+        "enterprise_team_organization", "organization_id", organization_ids, team_id=team["id"]
     )
 
 

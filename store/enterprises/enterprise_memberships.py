@@ -62,9 +62,4 @@ def add(db: Connection, team: Row, account_ids: Collection[int]) -> None:
 
 
 def remove(db: Connection, team: Row, account_ids: Collection[int]) -> None:
-    db.execute(
-        "DELETE FROM enterprise_team_member WHERE team_id = :team_id AND account_id IN"
-        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-        team_id=team["id"],
-        ids=json_array(account_ids),
-    )
+    db.delete_many("enterprise_team_member", "account_id", account_ids, team_id=team["id"])

@@ -6,7 +6,7 @@ Its deliveries go on. In contrast, the deliveries of a paused hook wait.
 from collections.abc import Iterable
 
 from store.database import row_lookup
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row
 
 SILENCED = "(SELECT s.hook_id FROM hook_silence s WHERE s.ends_at > :now)"
 """The ids of silenced hooks, as SQL."""
@@ -27,11 +27,7 @@ def silence(db: Connection, hook_ids: Iterable[int], until: int, login: str) -> 
 
 def end(db: Connection, hook_ids: Iterable[int]) -> None:
     """End the silences of hooks. If an alert is due by now, the next pass opens it."""
-    db.execute(
-        "DELETE FROM hook_silence WHERE hook_id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-        hooks=json_array(sorted(hook_ids)),
-    )
+    db.delete_many("hook_silence", "hook_id", sorted(hook_ids))
 
 
 def active(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:

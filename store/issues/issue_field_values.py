@@ -212,12 +212,7 @@ def _changed(db: Connection, issue: Row, before: Mapping[int, Row]) -> list[Chan
 
 
 def _empty(db: Connection, issue_id: int, field_ids: Iterable[int]) -> None:
-    db.execute(
-        "DELETE FROM issue_field_value WHERE issue_id = :issue_id AND field_id IN"
-        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
-        issue_id=issue_id,
-        ids=json_array(field_ids),
-    )
+    db.delete_many("issue_field_value", "field_id", field_ids, issue_id=issue_id)
 
 
 def _put(db: Connection, issue_id: int, field_id: int, one: FieldAssignment) -> None:

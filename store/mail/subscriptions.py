@@ -28,12 +28,7 @@ def unsubscribe(db: Connection, account_id: int, hook_ids: Collection[int]) -> i
 
 def subscribe(db: Connection, account_id: int, hook_ids: Collection[int]) -> int:
     """Send an account mails about these hooks again. Return from how many it had unsubscribed."""
-    return db.execute(
-        "DELETE FROM mail_unsubscribed WHERE account_id = :account_id AND hook_id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
-        account_id=account_id,
-        ids=json_array(hook_ids),
-    )
+    return db.delete_many("mail_unsubscribed", "hook_id", hook_ids, account_id=account_id)
 
 
 def unsubscribed(db: Connection, account_id: int, hook_ids: Collection[int]) -> set[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from store.clock import DAY
 from store.database import upsert
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row
 
 MOST_NAME = 400
 MOST_MEMBERS = 1_000
@@ -158,11 +158,7 @@ def leave_all(db: Connection, run_id: int) -> None:
 
 
 def _leave(db: Connection, members: list[Row]) -> None:
-    db.execute(
-        "DELETE FROM concurrency_member WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
-        ids=json_array(member["id"] for member in members),
-    )
+    db.delete_many("concurrency_member", "id", (member["id"] for member in members))
     for member in members:
         _count(db, member["group_id"], -1)
 

@@ -137,11 +137,7 @@ def end(db: Connection, reasons: Mapping[int, str]) -> list[Row]:
         f" WHERE websub.id = w.id AND websub.ended_at IS NULL RETURNING {_named('websub')}",
         rows=json_array(sorted(reasons.items())),
     )
-    db.execute(
-        "DELETE FROM subscription WHERE hook_id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
-        ids=json_array(-row["id"] for row in ended),
-    )
+    db.delete_many("subscription", "hook_id", (-row["id"] for row in ended))
     if ended:
         _notify_changed(db, [row["id"] for row in ended])
     return ended
