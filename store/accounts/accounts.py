@@ -184,11 +184,8 @@ def keep_administrator(db: Connection, account_id: int, organization_id: int | N
 
 def organization_role(db: Connection, organization_id: int, account_id: int) -> str | None:
     """Return the account's role in an organization: `admin`, `member`, or None without one."""
-    role: str | None = db.value(
-        "SELECT role FROM membership"
-        " WHERE organization_id = :organization_id AND account_id = :account_id",
-        organization_id=organization_id,
-        account_id=account_id,
+    role: str | None = db.find_value(
+        "SELECT role FROM membership", organization_id=organization_id, account_id=account_id
     )
     return role
 

@@ -201,9 +201,5 @@ def make_primary(db: Connection, row: Row) -> None:
     before = primary(db, row["account_id"])
     if before is None or before["id"] == row["id"]:
         return
-    db.execute("UPDATE email SET is_primary = 0, visibility = NULL WHERE id = :id", id=before["id"])
-    db.execute(
-        "UPDATE email SET is_primary = 1, visibility = :visibility WHERE id = :id",
-        visibility=before["visibility"],
-        id=row["id"],
-    )
+    db.update("email", before["id"], is_primary=0, visibility=None)
+    db.update("email", row["id"], is_primary=1, visibility=before["visibility"])

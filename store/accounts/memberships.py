@@ -107,11 +107,8 @@ def count_members(db: Connection, chosen: MemberSelection, most: int = ENDLESS) 
 def is_public(db: Connection, organization_id: int, account_id: int) -> bool:
     """Return whether the account is a member and everybody may know it."""
     return bool(
-        db.value(
-            "SELECT public FROM membership"
-            " WHERE organization_id = :organization_id AND account_id = :account_id",
-            organization_id=organization_id,
-            account_id=account_id,
+        db.find_value(
+            "SELECT public FROM membership", organization_id=organization_id, account_id=account_id
         )
     )
 

@@ -79,10 +79,7 @@ def begin(db: Connection) -> Row | None:
         " ORDER BY created_at, id LIMIT 1"
     )
     if row is not None and row["status"] == "pending":
-        db.execute(
-            "UPDATE deployment_job SET status = 'processing', started_at = :now WHERE id = :id",
-            id=row["id"],
-        )
+        db.update("deployment_job", row["id"], status="processing", started_at=db.now)
     return None if row is None else _opened(row)
 
 

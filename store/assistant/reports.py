@@ -57,11 +57,7 @@ def put_part(db: Connection, report_id: int, number: int, content: bytes) -> Non
 
 def part(db: Connection, report_id: int, number: int) -> bytes | None:
     """Return a part of a report's file, counted from 0, or None after its end."""
-    content = db.value(
-        "SELECT content FROM report_part WHERE report_id = :report_id AND number = :number",
-        report_id=report_id,
-        number=number,
-    )
+    content = db.find_value("SELECT content FROM report_part", report_id=report_id, number=number)
     return None if content is None else decompress(content)
 
 

@@ -38,11 +38,7 @@ def put(db: Connection, wanted: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def _check(db: Connection, enterprise_id: int, kind: str) -> None:
-    many = db.value(
-        "SELECT count(*) FROM usage_name WHERE enterprise_id = :id AND kind = :kind",
-        id=enterprise_id,
-        kind=kind,
-    )
+    many = db.find_value("SELECT count(*) FROM usage_name", enterprise_id=enterprise_id, kind=kind)
     if many > MOST:
         raise Invalid(f"an enterprise has at most {MOST} different names of {kind}s")
 

@@ -68,6 +68,9 @@ class Connection(Protocol):
     def value(self, sql: str, **parameters: Any) -> Any:
         """Return the first column of the first row, or None."""
 
+    def find_value(self, query: str, /, **columns: Any) -> Any:
+        """Return the first column of the row that `find` returns, or None."""
+
     def number(self, sql: str, **parameters: Any) -> int:
         """Return the number that the first row has, such as a count. There must be one."""
 
@@ -87,10 +90,7 @@ class Connection(Protocol):
         """Delete the rows that have these columns. Return how many there were."""
 
     def delete_many(self, table: str, column: str, ids: Iterable[int], /, **columns: Any) -> int:
-        """Delete the rows that have these columns, and one of the ids in `column`.
-
-        Return how many there were.
-        """
+        """Delete the rows with these columns and one of the ids in `column`. Return how many."""
 
     def insert_many(
         self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""

@@ -103,6 +103,9 @@ class Statements(ABC):
         row = self.run(sql, parameters).fetchone()
         return None if row is None else row[0]
 
+    def find_value(self, query: str, /, **columns: Any) -> Any:
+        return self.value(f"{query} WHERE {_equal(columns)}", **columns)
+
     def number(self, sql: str, **parameters: Any) -> int:
         found: int = self.value(sql, **parameters)
         return found

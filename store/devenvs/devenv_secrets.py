@@ -48,10 +48,8 @@ def get(db: Connection, repo_id: int, name: str) -> Row | None:
 
 def value_of(db: Connection, row: Row) -> bytes:
     """Return the decrypted value of a secret, for authorized receivers only."""
-    sealed = db.value(
-        "SELECT value FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
-        repo_id=row["repo_id"],
-        name=row["name"],
+    sealed = db.find_value(
+        "SELECT value FROM devenv_secret", repo_id=row["repo_id"], name=row["name"]
     )
     return base64.b64decode(db.vault.open(sealed))
 

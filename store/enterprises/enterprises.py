@@ -99,9 +99,8 @@ def role_of(db: Connection, enterprise: Row, account: Row) -> str | None:
     """
     if account["site_admin"]:
         return "owner"
-    role: str | None = db.value(
-        "SELECT role FROM enterprise_member"
-        " WHERE enterprise_id = :enterprise_id AND account_id = :account_id",
+    role: str | None = db.find_value(
+        "SELECT role FROM enterprise_member",
         enterprise_id=enterprise["id"],
         account_id=account["id"],
     )

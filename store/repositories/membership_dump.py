@@ -26,10 +26,8 @@ def collaborators(db: Connection, repo_id: int) -> dict[str, str]:
 
 def granted(db: Connection, repo_id: int, account_id: int) -> str | None:
     """Return the role granted to an account in a repository, or None."""
-    role: str | None = db.value(
-        "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
-        repo_id=repo_id,
-        account_id=account_id,
+    role: str | None = db.find_value(
+        "SELECT role FROM collaborator", repo_id=repo_id, account_id=account_id
     )
     return role
 

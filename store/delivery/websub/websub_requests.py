@@ -193,13 +193,8 @@ def retry_later(db: Connection, request: Row, error: str) -> bool:
     if request["tries"] > len(AGAIN):
         complete(db, request, error)
         return False
-    db.execute(
-        "UPDATE websub_request SET due_at = :due_at, taken_until = 0, outcome = :outcome"
-        " WHERE id = :id",
-        id=request["id"],
-        due_at=db.now + AGAIN[request["tries"] - 1],
-        outcome=error,
-    )
+    due_at = db.now + AGAIN[request["tries"] - 1]
+    db.update("websub_request", request["id"], due_at=due_at, taken_until=0, outcome=error)
     return True
 
 
