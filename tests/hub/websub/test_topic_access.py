@@ -206,6 +206,20 @@ async def test_escaped_letters_do_not_make_an_event_public(
     assert (answer.status_code, answer.content) == (204, b"")
 
 
+async def test_escaped_letters_beside_deep_lists_are_read(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    """Payloads may be nested deeper than orjson writes."""
+    deep = b"[" * 500 + b"]" * 500
+    private = rb'{"forkee": {"priv\u0061te": true}, "deep": ' + deep + b"}"
+    public = private.replace(b"true", b"false")
+    for name, body in (("one", public), ("two", private)):
+        store.write_sync(accept, seed.hello, "fork", body, name)
+    assert (await hub.get("/octo/hello/events/fork")).content == public
+    items = (await hub.get("/octo/hello/events.json")).json()["items"]
+    assert [item["content_text"] for item in items] == ["fork one"]
+
+
 async def test_an_event_with_escaped_letters_stays_as_it_was_sent(
     hub: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
