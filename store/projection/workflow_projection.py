@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import orjson
+
 from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.projection import concurrency_projection
@@ -21,10 +23,11 @@ STATUSES = ("queued", "in_progress", COMPLETED, "requested", "waiting", "pending
 # If two payloads have the same time, the one with the higher rank is later. Other statuses have 0.
 RANK = {"in_progress": 1, COMPLETED: 2}
 NAME = payload_reader.text(255, 1)
+ATTEMPT = ("run_attempt", payload_reader.number)
 RUN: payload_reader.Readers = {
     "name": NAME,
     "status": payload_reader.one_of(*STATUSES),
-    "attempt": ("run_attempt", payload_reader.number),
+    "attempt": ATTEMPT,
     "created_at": payload_reader.timestamp,
     "reported_at": ("updated_at", payload_reader.timestamp),
 }
@@ -33,7 +36,10 @@ OF_JOB = {name: run_details.COLUMNS[name] for name in ("head_sha", "head_branch"
 JOB: payload_reader.Readers = {
     "name": payload_reader.text(1_000, 1),
     "status": payload_reader.one_of(*STATUSES),
+    "attempt": ATTEMPT,
 }
+# How a job begins anew under its id.
+BEGUN = {"status": "queued", "conclusion": None}
 
 
 def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
@@ -98,7 +104,7 @@ def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     run_number = payload_reader.read_field(given, "run_id", payload_reader.number)
     if number is None or run_number is None:
         return
-    attempt = payload_reader.read_field(given, "run_attempt", payload_reader.number) or 1
+    attempt = payload_reader.read_field(given, *ATTEMPT) or 1
     run = _run_of(db, repo, run_number, attempt, given)
     reported = concurrency_projection.member(payload, given)
     job = _job_of(db, run, number, given, reported)
@@ -139,12 +145,19 @@ def _job_of(
     before = workflow_jobs.get(db, run["repo_id"], number)
     if before is not None and before["run_id"] != run["id"]:
         return None
-    if before is not None and _rank(fields) < _rank(before):
-        # A new attempt has new jobs, so this status is older.
-        fields.pop("status", None)
-    else:
-        fields |= job_details.read(given, before)
-    return workflow_jobs.put(db, run, number, fields)
+    return workflow_jobs.put(db, run, number, _changes(before, fields, given))
+
+
+def _changes(before: Row | None, fields: Row, given: dict[str, Any]) -> Row:
+    """Return the columns that the payload changes. An older one changes the names alone."""
+    if before is None:
+        return fields | job_details.read(given, {})
+    attempt, known = fields.get("attempt", before["attempt"]), before["attempt"]
+    if attempt > known:
+        return BEGUN | fields | job_details.read(given, {})
+    if attempt < known or _rank(fields) < _rank(before):
+        return {name: fields[name] for name in ("name", "path") if name in fields}
+    return fields | job_details.read(given, orjson.loads(before["details"]))
 
 
 def _rank(fields: Row) -> int:

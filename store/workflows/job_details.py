@@ -13,7 +13,6 @@ NAME = payload_reader.nullable(payload_reader.text(255))
 CONCLUSION = payload_reader.nullable(payload_reader.text(50))
 TIME = payload_reader.nullable(payload_reader.timestamp)
 COLUMNS: payload_reader.Readers = {
-    "attempt": ("run_attempt", payload_reader.number),
     "conclusion": CONCLUSION,
     "created_at": payload_reader.timestamp,
 }
@@ -48,11 +47,10 @@ STEP: payload_reader.Readers = {
 REQUIRED = {"name", "status", "number"}
 
 
-def read(given: dict[str, Any], before: Row | None) -> Row:
-    """Return the columns of a job in a payload. Details that it does not have stay as before."""
+def read(given: dict[str, Any], known: dict[str, Any]) -> Row:
+    """Return the columns of a job in a payload. Known details that it does not have stay."""
     fields: Row = payload_reader.read_fields(given, COLUMNS)
-    details = {} if before is None else orjson.loads(before["details"])
-    details |= payload_reader.read_fields(given, DETAILS)
+    details = known | payload_reader.read_fields(given, DETAILS)
     steps = payload_reader.read_object_list(given, "steps", MOST_STEPS)
     if steps is not None:
         read_ones = [payload_reader.read_fields(each, STEP) for each in steps]

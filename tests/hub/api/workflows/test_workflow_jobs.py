@@ -123,6 +123,21 @@ async def test_jobs_of_the_latest_attempt_are_listed(
     assert_error(await hub.get(f"{ACTIONS}/runs/1/jobs?filter=first"), 422)
 
 
+async def test_a_new_attempt_may_have_the_same_job(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    """Some platforms keep the ids of jobs that run again."""
+    platform.report("workflow_job", "completed", workflow_job=job())
+    again = {"id": 5, "run_id": 1, "run_attempt": 2, "status": "queued"}
+    platform.report("workflow_job", "queued", workflow_job=again)
+    shown = (await hub.get(f"{ACTIONS}/jobs/5")).json()
+    assert (shown["run_attempt"], shown["status"], shown["conclusion"]) == (2, "queued", None)
+    assert (shown["steps"], shown["runner_name"], shown["completed_at"]) == ([], None, None)
+    platform.report("workflow_job", "completed", workflow_job=job())
+    assert (await hub.get(f"{ACTIONS}/jobs/5")).json() == shown
+    assert await listed(hub) == [5]
+
+
 async def test_a_job_of_another_repository_is_not_found(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
