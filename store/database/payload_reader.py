@@ -25,6 +25,11 @@ def number(value: Any) -> Any:
     return value if type(value) is int and 0 <= value < MOST_INTEGER else INVALID
 
 
+def positive(value: Any) -> Any:
+    """Read an integer above 0."""
+    return INVALID if value == 0 else number(value)
+
+
 def flag(value: Any) -> Any:
     """Read a Boolean as 0 or 1."""
     return int(value) if isinstance(value, bool) else INVALID

@@ -23,7 +23,7 @@ STATUSES = ("queued", "in_progress", COMPLETED, "requested", "waiting", "pending
 # If two payloads have the same time, the one with the higher rank is later. Other statuses have 0.
 RANK = {"in_progress": 1, COMPLETED: 2}
 NAME = payload_reader.text(255, 1)
-ATTEMPT = ("run_attempt", payload_reader.number)
+ATTEMPT = ("run_attempt", payload_reader.positive)
 RUN: payload_reader.Readers = {
     "name": NAME,
     "status": payload_reader.one_of(*STATUSES),

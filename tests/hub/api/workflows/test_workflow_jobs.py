@@ -138,6 +138,18 @@ async def test_a_new_attempt_may_have_the_same_job(
     assert await listed(hub) == [5]
 
 
+@pytest.mark.parametrize("attempt", [0, -1, None, "2", True, 2**63])
+async def test_a_malformed_attempt_is_the_first(
+    hub: httpx.AsyncClient, platform: Platform, attempt: Any
+) -> None:
+    run = {"id": 1, "name": "Build", "status": "completed", "run_attempt": attempt}
+    platform.report("workflow_run", "completed", workflow_run=run)
+    platform.report("workflow_job", "completed", workflow_job=job(run_attempt=attempt))
+    assert await listed(hub) == [5]
+    shown = (await hub.get(f"{ACTIONS}/runs/1")).json()
+    assert (shown["run_attempt"], shown["status"]) == (1, "completed")
+
+
 async def test_a_job_of_another_repository_is_not_found(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
