@@ -27,7 +27,7 @@ LARGE = (
     LargeTable("commit_status"),
     LargeTable("check_run", cost=20),
     LargeTable("check_suite"),
-    LargeTable("workflow_job"),
+    LargeTable("workflow_job", cost=20),
     LargeTable("workflow_run", cost=20),
     LargeTable("workflow"),
     LargeTable("concurrency_group"),

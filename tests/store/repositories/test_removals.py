@@ -18,6 +18,7 @@ from store.errors import Conflict
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
 from store.ordering.delivery_states import BEHIND, WAITING
+from store.projection import projection_table, workflow_projection
 from store.registry import account_removal, app_removal
 from store.repositories import membership_dump, refs, repositories, repository_removal, stars
 from store.repositories.repository_removal import LargeTable
@@ -231,6 +232,25 @@ def test_all_that_a_repository_may_have_much_of_goes_in_parts(
         left.append(world.store.read_sync(lambda db: db.value(f"SELECT count(*) FROM {table}")))
     assert left == [3, 1]
     assert world.store.read_sync(repositories.get, world.repo["id"]) is None
+
+
+def report_job(world: World, number: int) -> None:
+    job = {"workflow_job": {"id": number, "run_id": 1}}
+
+    def report(db: Connection) -> None:
+        event = projection_table.projected_events(db)
+        workflow_projection.project_job(db, world.repo, job, event)
+
+    world.store.write_sync(report)
+
+
+def test_a_job_counts_as_many_small_rows(world: World) -> None:
+    """It has the texts of its steps."""
+    for number in range(1, 6):
+        report_job(world, number)
+    with transaction(world.store) as db:
+        assert repository_removal.shrink(db, world.repo["id"], 40) == 0
+        assert db.number("SELECT count(*) FROM workflow_job") == 3
 
 
 def test_a_repository_with_much_state_goes_in_parts(
