@@ -55,10 +55,10 @@ def use_link(ctx: ViewContext) -> ActionResult:
     if _may_see(ctx, link):
         place = f"{ROOT}/hooks/{link['hook_id']}"
         return ActionResult(place, "You may see this hook without the link, so you stay signed in.")
+    # The browser forgets the cookie of its former session. This leaves room for the next one.
+    sessions.end(ctx.db, ctx.session or "")
     origin = sessions.SignInOrigin("link")
     value = sessions.begin(ctx.db, link_id=link["id"], until=link["expires_at"], origin=origin)
-    # The browser forgets the cookie of its former session.
-    sessions.end(ctx.db, ctx.session or "")
     place = f"{ROOT}/hooks/{link['hook_id']}"
     return ActionResult(
         place, "You may view this hook until the link ends.", cookies={cookies.SESSION: value}

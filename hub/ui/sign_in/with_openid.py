@@ -85,8 +85,9 @@ class OpenIDSignIn:
 
     def _open(self, db: Connection, visit: SessionRequest, claims: Claims, former: str) -> str:
         user = user_of(db, self._services.settings, claims)
-        cookie = sessions.begin_openid(db, user["id"], visit.sign_in_origin("openid"))
+        # This leaves room for the next one.
         sessions.end_of(db, former)
+        cookie = sessions.begin_openid(db, user["id"], visit.sign_in_origin("openid"))
         visit.cookies[cookies.SESSION] = cookie
         visit.authenticate(db, self._dashboard.admins)
         auditing.record(

@@ -88,6 +88,8 @@ class SignIn:
         return await self._dashboard.answer(visit, RenderedPage("sign_in.html", shown, 401))
 
     def _open(self, db: Connection, visit: SessionRequest, value: str) -> str:
+        # The browser forgets the cookie of its former session. This leaves room for the next one.
+        sessions.end(db, visit.session or "")
         if self._admins.is_valid_cookie(value):
             visit.viewer = DashboardViewer(operator=True)
             origin = visit.sign_in_origin("administrator")
@@ -101,8 +103,6 @@ class SignIn:
             origin = visit.sign_in_origin("token")
             until = row["expires_at"]
             cookie = sessions.begin(db, token_id=row["id"], until=until, origin=origin)
-        # The browser forgets the cookie of its former session.
-        sessions.end(db, visit.session or "")
         auditing.record(db, self._services, visit.request, "ui/sign-in", visit.actor(), 200)
         return cookie
 

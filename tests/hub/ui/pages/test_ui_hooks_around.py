@@ -14,7 +14,7 @@ from ui_world import World
 from hub.auth import credentials
 from hub.ui.viewer import DashboardViewer
 from store import Connection, Row, Store
-from store.accounts import accounts, apps, tokens
+from store.accounts import accounts, apps, sessions, tokens
 from store.apps import app_hooks
 from store.clock import HOUR
 from store.delivery import event_queries, outbox
@@ -403,6 +403,21 @@ async def test_a_link_shows_one(around: Around) -> None:
         assert refused.status_code == 403
         assert refused.text.count(f'href="/ui/hooks/{around.system}"') == 2
         assert 'href="/ui"' not in refused.text
+
+
+async def test_a_link_that_is_used_again_ends_no_session_of_others(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MOST", 2)
+    store = around.world.store
+    value, link = store.write_sync(hook_links.create, around.system, "", "root", HOUR)
+    other = store.write_sync(sessions.begin, link_id=link["id"])
+    store.write_sync(lambda db: db.execute("UPDATE ui_session SET seen_at = seen_at - 1"))
+    form, place = {"link": value}, f"/ui/shared?link={value}"
+    async with open_dashboard(store) as browser:
+        for _ in range(2):
+            assert (await browser.post("/ui/shared", form, on=place)).status_code == 303
+        assert store.read_sync(sessions.find, other, HOUR) is not None
 
 
 async def test_examples_and_trials_of_an_organization_s_hook(around: Around) -> None:

@@ -92,6 +92,18 @@ async def test_a_sign_in_ends_the_browser_s_session(
         assert (await browser.get("/ui")).status_code == 303
 
 
+async def test_the_browser_s_session_makes_room_for_its_next_one(
+    store: Store, octo: Any, site: OpenIDSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MOST", 2)
+    other = store.write_sync(sessions.begin_openid, octo["id"], sessions.SignInOrigin("openid"))
+    store.write_sync(lambda db: db.execute("UPDATE ui_session SET seen_at = seen_at - 1"))
+    async with open_dashboard(store, **settings(site)) as browser:
+        for _ in range(2):
+            assert (await through(browser, site)).status_code == 200
+        assert store.read_sync(sessions.find, other, 3600 * SECOND) is not None
+
+
 async def test_a_link_on_another_site_to_the_provider_finds_the_session(
     store: Store, seed: Any, site: OpenIDSite
 ) -> None:

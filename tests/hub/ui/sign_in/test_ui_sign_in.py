@@ -182,6 +182,19 @@ async def test_another_sign_in_ends_the_browser_s_session(store: Store, seed: An
         assert (await browser.get("/ui")).status_code == 303
 
 
+async def test_the_browser_s_session_makes_room_for_its_next_one(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MOST", 2)
+    row = store.read_sync(tokens.find, seed.token)
+    assert row is not None
+    other = store.write_sync(sessions.begin, token_id=row["id"])
+    store.write_sync(lambda db: db.execute("UPDATE ui_session SET seen_at = seen_at - 1"))
+    async with open_dashboard(store, seed.token) as browser:
+        assert (await browser.sign_in(seed.token)).status_code == 303
+        assert store.read_sync(sessions.find, other, 3600 * SECOND) is not None
+
+
 async def test_a_session_ends_with_its_token(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         await browser.page("/ui")
