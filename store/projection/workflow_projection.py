@@ -122,15 +122,21 @@ def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
 
 def _run_of(db: Connection, repo: Row, number: int, attempt: int, given: dict[str, Any]) -> Row:
     run = workflow_runs.get(db, repo["id"], number)
+    commit = payload_reader.read_fields(given, OF_JOB)
     if run is not None and attempt <= run["attempt"]:
-        return run
+        return _with_commit(db, run, commit)
     if run is not None:
         concurrency_members.leave_all(db, run["id"])
     name = payload_reader.read_field(given, "workflow_name", NAME)
     named = {} if name is None or run is not None else {"name": name}
-    commit = payload_reader.read_fields(given, OF_JOB)
     fields = {"attempt": attempt, "status": "queued", "conclusion": None, **named, **commit}
     return workflow_runs.put(db, repo["id"], number, fields)
+
+
+def _with_commit(db: Connection, run: Row, commit: Row) -> Row:
+    """Give the run what it does not have of its commit."""
+    unknown = {name: value for name, value in commit.items() if value and run[name] is None}
+    return workflow_runs.put(db, run["repo_id"], run["number"], unknown) if unknown else run
 
 
 def _job_of(

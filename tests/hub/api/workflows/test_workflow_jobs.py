@@ -92,6 +92,19 @@ async def test_unknown_members_of_a_job_are_null_or_empty(
     assert {shown[name] for name in (*absent, "runner_group_name", "workflow_name")} == {None}
 
 
+async def test_a_run_without_a_commit_gets_the_one_of_its_job(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    """State documents name no commits."""
+    platform.report("workflow_run", "requested", workflow_run={"id": 1, "name": "Build"})
+    platform.report("workflow_job", "queued", workflow_job=job(head_sha="", head_branch=None))
+    platform.report("workflow_job", "queued", workflow_job=job())
+    platform.report("workflow_job", "queued", workflow_job=job(6, head_sha="c0ffee"))
+    shown = (await hub.get(f"{ACTIONS}/jobs/6")).json()
+    assert (shown["head_sha"], shown["head_branch"]) == (SHA, "main")
+    assert (await hub.get(f"{ACTIONS}/runs/1")).json()["head_sha"] == SHA
+
+
 async def test_an_older_event_changes_no_job(hub: httpx.AsyncClient, platform: Platform) -> None:
     platform.report("workflow_job", "completed", workflow_job=job())
     shown = (await hub.get(f"{ACTIONS}/jobs/5")).json()
