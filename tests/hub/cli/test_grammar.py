@@ -12,6 +12,7 @@ from hub.cli.commands import EXAMPLES, FORMER
 from hub.cli.console.grammar import VERBS, Noun
 from hub.cli.manual.commands import all_commands, root_context
 from store.clock import Clock, MovableClock
+from store.database.postgres.clock import PostgresClock
 
 WIDTH = 80
 EVERY = list(all_commands())
@@ -136,8 +137,9 @@ FORMERLY = [
 
 @pytest.mark.parametrize(("former", "now"), FORMERLY, ids=[one for one, _ in FORMERLY])
 def test_a_former_word_still_works(run, hook_id, monkeypatch, former: str, now: list[str]) -> None:
-    # The rows show when a job is due, which depends on the time. The clock stands still.
-    monkeypatch.setattr(Clock, "now", MovableClock().now)
+    # The rows show when a job is due, which depends on the time. The clocks stand still.
+    for clock in (Clock, PostgresClock):
+        monkeypatch.setattr(clock, "now", MovableClock().now)
     assert run(*former.split()).stdout == run(*now).stdout
 
 
