@@ -3,7 +3,7 @@
 A value that is not understood counts as absent. Nothing in here raises for any data.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from store import clock
@@ -114,8 +114,23 @@ def read_part(given: Mapping[str, Any], name: str) -> dict[str, Any]:
 def read_object_list(
     given: Mapping[str, Any], name: str, most: int = MOST_PARTS
 ) -> list[dict[str, Any]] | None:
-    """Return the first objects of an array in the payload, or None if there is no array."""
+    """Return the objects among an array's first `most` members, or None if there is no array."""
     found = given.get(name)
     if not isinstance(found, list):
         return None
     return [each for each in found[:most] if isinstance(each, dict)]
+
+
+def read_complete_objects(
+    given: Mapping[str, Any],
+    name: str,
+    readers: Readers,
+    required: Set[str],
+    most: int = MOST_PARTS,
+) -> list[dict[str, Any]] | None:
+    """Read the objects of `read_object_list`, and leave out those without a required column."""
+    reported = read_object_list(given, name, most)
+    if reported is None:
+        return None
+    found = [read_fields(each, readers) for each in reported]
+    return [one for one in found if one.keys() >= required]

@@ -42,10 +42,11 @@ def read(db: Connection, given: dict[str, Any], before: str) -> str:
     reviewers = placeholder_accounts.get_or_create_many(db, given, "requested_reviewers")
     if reviewers is not None:
         found["reviewers"] = [*reviewers]
-    teams = payload_reader.read_object_list(given, "requested_teams")
+    teams = payload_reader.read_complete_objects(
+        given, "requested_teams", TEAM, {"id", "name", "slug"}
+    )
     if teams is not None:
-        read_ones = [payload_reader.read_fields(each, TEAM) for each in teams]
-        found["teams"] = [one for one in read_ones if {"id", "name", "slug"} <= one.keys()]
+        found["teams"] = teams
     if "auto_merge" in given:
         found["auto_merge"] = _auto_merge(db, given)
     return encode(found)

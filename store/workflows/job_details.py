@@ -51,8 +51,7 @@ def read(given: dict[str, Any], known: dict[str, Any]) -> Row:
     """Return the columns of a job in a payload. Known details that it does not have stay."""
     fields: Row = payload_reader.read_fields(given, COLUMNS)
     details = known | payload_reader.read_fields(given, DETAILS)
-    steps = payload_reader.read_object_list(given, "steps", MOST_STEPS)
+    steps = payload_reader.read_complete_objects(given, "steps", STEP, REQUIRED, MOST_STEPS)
     if steps is not None:
-        read_ones = [payload_reader.read_fields(each, STEP) for each in steps]
-        details["steps"] = [one for one in read_ones if one.keys() >= REQUIRED]
+        details["steps"] = steps
     return fields | {"details": orjson.dumps(details, option=orjson.OPT_SORT_KEYS).decode()}

@@ -54,10 +54,11 @@ def _details(db: Connection, given: dict[str, Any]) -> Row:
         found["head_repo"] = None if own is not None and head.lower() == own.lower() else head
     found |= {"pulls": check_suites.pulls_of(given)} if "pull_requests" in given else {}
     found |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}
-    called = payload_reader.read_object_list(given, "referenced_workflows")
+    called = payload_reader.read_complete_objects(
+        given, "referenced_workflows", CALLED, {"path", "sha"}
+    )
     if called is not None:
-        read_ones = [payload_reader.read_fields(each, CALLED) for each in called]
-        found["called"] = [one for one in read_ones if {"path", "sha"} <= one.keys()]
+        found["called"] = called
     return found
 
 

@@ -216,7 +216,8 @@ async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
     flows = await run("gh", "workflow", "list", *repository, **environment)
     assert flows.split() == ["Release", "active", "77"]
     viewed = await run("gh", "run", "view", "--job", "10", *repository, **environment)
-    assert ("X cast" in viewed, "✓ Melt" in viewed, "X Pour" in viewed) == (True, True, True)
+    shown = {line.partition(" (")[0].strip() for line in viewed.splitlines()}
+    assert {"X cast", "✓ Melt", "X Pour"} <= shown
     asked = ("gh", "run", "view", "7", "--json", "jobs", "--jq", ".jobs[].name")
     assert (await run(*asked, *repository, **environment)).split() == ["cast"]
     assert "already completed" in await run("gh", "run", "watch", "7", *repository, **environment)

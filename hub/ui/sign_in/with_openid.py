@@ -85,7 +85,7 @@ class OpenIDSignIn:
 
     def _open(self, db: Connection, visit: SessionRequest, claims: Claims, former: str) -> str:
         user = user_of(db, self._services.settings, claims)
-        # This leaves room for the next one.
+        # The end of the browser's former session leaves room for the next one.
         sessions.end_of(db, former)
         cookie = sessions.begin_openid(db, user["id"], visit.sign_in_origin("openid"))
         visit.cookies[cookies.SESSION] = cookie
