@@ -53,7 +53,7 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     if before is not None and _outdated(before, fields):
         return
     fields |= run_details.read(db, given, before)
-    run = workflow_runs.put(db, repo["id"], number, fields)
+    run = workflow_runs.put(db, repo["id"], number, before, fields)
     if before is not None and run["attempt"] > before["attempt"]:
         # A new attempt does not keep the groups of the one before.
         concurrency_members.leave_all(db, run["id"])
@@ -130,13 +130,13 @@ def _run_of(db: Connection, repo: Row, number: int, attempt: int, given: dict[st
     name = payload_reader.read_field(given, "workflow_name", NAME)
     named = {} if name is None or run is not None else {"name": name}
     fields = {"attempt": attempt, "status": "queued", "conclusion": None, **named, **commit}
-    return workflow_runs.put(db, repo["id"], number, fields)
+    return workflow_runs.put(db, repo["id"], number, run, fields)
 
 
 def _with_commit(db: Connection, run: Row, commit: Row) -> Row:
     """Give the run what it does not have of its commit."""
     unknown = {name: value for name, value in commit.items() if value and run[name] is None}
-    return workflow_runs.put(db, run["repo_id"], run["number"], unknown) if unknown else run
+    return workflow_runs.put(db, run["repo_id"], run["number"], run, unknown) if unknown else run
 
 
 def _job_of(
@@ -151,7 +151,7 @@ def _job_of(
     before = workflow_jobs.get(db, run["repo_id"], number)
     if before is not None and before["run_id"] != run["id"]:
         return None
-    return workflow_jobs.put(db, run, number, _changes(before, fields, given))
+    return workflow_jobs.put(db, run, number, before, _changes(before, fields, given))
 
 
 def _changes(before: Row | None, fields: Row, given: dict[str, Any]) -> Row:

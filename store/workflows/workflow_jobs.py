@@ -16,9 +16,10 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
     return db.find(f"SELECT {JOB} FROM workflow_job", repo_id=repo_id, number=number)
 
 
-def put(db: Connection, run: Row, number: int, fields: Mapping[str, Any]) -> Row:
-    """Create or update a job of a run."""
-    before = get(db, run["repo_id"], number)
+def put(
+    db: Connection, run: Row, number: int, before: Row | None, fields: Mapping[str, Any]
+) -> Row:
+    """Update the job that `get` has returned before, or create it in a run."""
     if before is not None:
         upsert.update(db, "workflow_job", before, fields)
         return {**before, **fields}

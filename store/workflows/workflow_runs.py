@@ -18,9 +18,10 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
     return db.find(f"SELECT {RUN} FROM workflow_run", repo_id=repo_id, number=number)
 
 
-def put(db: Connection, repo_id: int, number: int, fields: Mapping[str, Any]) -> Row:
-    """Create or update a run. A new one is queued by default."""
-    before = get(db, repo_id, number)
+def put(
+    db: Connection, repo_id: int, number: int, before: Row | None, fields: Mapping[str, Any]
+) -> Row:
+    """Update the run that `get` has returned before, or create it. A new one is queued."""
     if before is not None:
         upsert.update(db, "workflow_run", before, fields)
         return {**before, **fields}
