@@ -1,5 +1,7 @@
 """`tocsin hook`: the hooks, their health and their delivery options."""
 
+from typing import Any
+
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
@@ -205,3 +207,8 @@ def find(db: Connection, hook_id: int) -> Row:
     if found is None or found["deleted_at"] is not None:
         raise lookups.missing(f"hook {hook_id}", "hook list")
     return found
+
+
+def change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
+    """Change fields of the hook with this id. Raises Missing if there is none."""
+    return kept.update(db, find(db, hook_id), **changes)

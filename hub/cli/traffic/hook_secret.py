@@ -1,13 +1,12 @@
 """`tocsin hook rotate-secret`: another secret for a hook, without a break."""
 
 import secrets
-from typing import Any
 
 import click
 
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
-from hub.cli.traffic.hook import HOOK_ID, find
+from hub.cli.traffic.hook import HOOK_ID, change, find
 from hub.cli.traffic.rotation import excluded_by_end, overlapping, refuse_third, until
 from store import Connection, Row, Store
 from store.errors import Invalid
@@ -21,10 +20,6 @@ def _rotate(db: Connection, /, hook_id: int, value: str, overlap: int) -> Row:
     if not hook_secrets.has_secret(db, hook, value) and (former is None or former[0] != value):
         refuse_third(hook_secrets.overlap_end(db, hook), overlap, "secret")
     return hooks.update(db, hook, secret=value, overlap=overlap)
-
-
-def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
-    return hooks.update(db, find(db, hook_id), **changes)
 
 
 @command(
@@ -47,7 +42,7 @@ def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, 
     signatures.
     """
     if end:
-        store.write_sync(_change, hook_id, overlap=0)
+        store.write_sync(change, hook_id, overlap=0)
         click.echo(f"hook {hook_id}: only its current secret signs")
         return
     given = options.given_secret(secret)

@@ -1,7 +1,5 @@
 """Commands that switch a hook on and off, pause it, silence it, ping it, or remove it."""
 
-from typing import Any
-
 import click
 
 from hub.cli.console import options
@@ -12,12 +10,11 @@ from hub.cli.console.removal import agree
 from hub.cli.service import audit_actor
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
-from hub.cli.traffic.hook import HOOK_ID, find
+from hub.cli.traffic.hook import HOOK_ID, change, find
 from hub.ingest import hook_events
 from store import Connection, Row, Store
 from store.errors import Conflict
 from store.hook_state import hook_health, hook_pauses, hook_silences
-from store.hooks import hooks
 
 
 @command(examples=["tocsin hook enable 1"])
@@ -25,7 +22,7 @@ from store.hooks import hooks
 @options.with_store
 def enable(store: Store, hook_id: int) -> None:
     """Make a hook active, and clear the reason why it was disabled."""
-    store.write_sync(_change, hook_id, active=True)
+    store.write_sync(change, hook_id, active=True)
     click.echo(f"hook {hook_id} is active")
 
 
@@ -38,12 +35,8 @@ def disable(store: Store, hook_id: int) -> None:
     Each delivery that waits for it is dead when its next attempt is due, unless the hook is active
     again by then. If the hook is ordered, they wait. `tocsin delivery redeliver` still sends to it.
     """
-    store.write_sync(_change, hook_id, active=False)
+    store.write_sync(change, hook_id, active=False)
     click.echo(f"hook {hook_id} is inactive")
-
-
-def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
-    return hooks.update(db, find(db, hook_id), **changes)
 
 
 @command(examples=["tocsin hook pause 1"])
