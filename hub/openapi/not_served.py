@@ -122,12 +122,11 @@ FAMILIES = (
     ),
     Family(
         "Parts of workflow runs",
-        "The server knows workflows, runs, their jobs and groups, and neither logs nor artifacts. "
-        "It starts no runs.",
+        "The server knows workflows, runs, their jobs and groups, and no logs. No event reports "
+        "artifacts, so each run has an empty list of them. The server starts no runs.",
         (
             f"{REPO}/actions/jobs/{{id}}/logs",
             f"{REPO}/actions/jobs/{{id}}/rerun",
-            f"{REPO}/actions/runs/{{id}}/artifacts",
             f"{REPO}/actions/runs/{{id}}/attempts/{{number}}",
             f"{REPO}/actions/runs/{{id}}/cancel",
             f"{REPO}/actions/runs/{{id}}/logs",

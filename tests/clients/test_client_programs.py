@@ -218,6 +218,10 @@ async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
     viewed = await run("gh", "run", "view", "--job", "10", *repository, **environment)
     shown = {line.partition(" (")[0].strip() for line in viewed.splitlines()}
     assert {"X cast", "✓ Melt", "X Pour"} <= shown
+    viewed = await run("gh", "run", "view", "7", *repository, **environment)
+    assert {"JOBS", "X cast", "X Pour"} <= {
+        line.partition(" (")[0].strip() for line in viewed.splitlines()
+    }
     asked = ("gh", "run", "view", "7", "--json", "jobs", "--jq", ".jobs[].name")
     assert (await run(*asked, *repository, **environment)).split() == ["cast"]
     assert "already completed" in await run("gh", "run", "watch", "7", *repository, **environment)

@@ -47,6 +47,7 @@ BEYOND |= {
 # Workflows and jobs: `gh run list`, `gh run watch` and `gh workflow list` read them.
 BEYOND |= {
     ("/repos/{owner}/{repo}/actions/jobs/{job_id}", "get"),
+    ("/repos/{owner}/{repo}/actions/runs/{run_id}/artifacts", "get"),
     ("/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", "get"),
     ("/repos/{owner}/{repo}/actions/workflows", "get"),
     ("/repos/{owner}/{repo}/actions/workflows/{workflow_id}", "get"),
