@@ -30,6 +30,8 @@ CONCLUSIONS = (
     "success",
     "skipped",
 )
+MOST_OF_PULLS = 10_000
+"""The limit of the bytes of a commit's pull requests. Others are left out."""
 SHA = payload_reader.text(64, 1)
 FIELDS: payload_reader.Readers = {
     "head_branch": payload_reader.nullable(payload_reader.text(255)),
@@ -231,8 +233,8 @@ def pulls_of(given: dict[str, Any]) -> str | None:
     reported = payload_reader.read_object_list(given, "pull_requests")
     if reported is None:
         return None
-    found = [_pull(each) for each in reported]
-    return orjson.dumps([each for each in found if each is not None]).decode()
+    found = (each for each in map(_pull, reported) if each is not None)
+    return orjson.dumps(payload_reader.within(found, MOST_OF_PULLS)).decode()
 
 
 def _pull(given: dict[str, Any]) -> Row | None:

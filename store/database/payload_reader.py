@@ -3,8 +3,11 @@
 A value that is not understood counts as absent. Nothing in here raises for any data.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
+from itertools import accumulate
 from typing import Any
+
+import orjson
 
 from store import clock
 from store.clock import SECOND
@@ -119,6 +122,13 @@ def read_object_list(
     if not isinstance(found, list):
         return None
     return [each for each in found[:most] if isinstance(each, dict)]
+
+
+def within(parts: Iterable[Any], most: int) -> list[Any]:
+    """Return the first parts of a list that have up to `most` bytes as JSON."""
+    parts = list(parts)
+    ends = accumulate(len(orjson.dumps(each)) for each in parts)
+    return [each for each, end in zip(parts, ends, strict=True) if end <= most]
 
 
 def read_complete_objects(

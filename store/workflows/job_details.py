@@ -7,8 +7,10 @@ import orjson
 from store.database import payload_reader
 from store.database.connection import Row
 
-# A job has so many steps at most, and the others are left out.
-MOST_STEPS = 1_000
+# A job has so many steps at most, and so many bytes of steps and labels. Others are left out.
+# A page of jobs would be too large otherwise.
+MOST_STEPS = 300
+MOST_OF_STEPS, MOST_OF_LABELS = 50_000, 5_000
 NAME = payload_reader.nullable(payload_reader.text(255))
 CONCLUSION = payload_reader.nullable(payload_reader.text(50))
 TIME = payload_reader.nullable(payload_reader.timestamp)
@@ -24,7 +26,8 @@ def _labels(value: Any) -> Any:
         return payload_reader.INVALID
     read = payload_reader.text(255, 1)
     names = map(read, value[: payload_reader.MOST_PARTS])
-    return [name for name in names if name is not payload_reader.INVALID]
+    found = (name for name in names if name is not payload_reader.INVALID)
+    return payload_reader.within(found, MOST_OF_LABELS)
 
 
 DETAILS: payload_reader.Readers = {
@@ -37,7 +40,7 @@ DETAILS: payload_reader.Readers = {
     "runner_group_name": NAME,
 }
 STEP: payload_reader.Readers = {
-    "name": payload_reader.text(1_000, 1),
+    "name": payload_reader.text(255, 1),
     "status": payload_reader.text(50, 1),
     "conclusion": CONCLUSION,
     "number": payload_reader.number,
@@ -53,5 +56,5 @@ def read(given: dict[str, Any], known: dict[str, Any]) -> Row:
     details = known | payload_reader.read_fields(given, DETAILS)
     steps = payload_reader.read_complete_objects(given, "steps", STEP, REQUIRED, MOST_STEPS)
     if steps is not None:
-        details["steps"] = steps
+        details["steps"] = payload_reader.within(steps, MOST_OF_STEPS)
     return fields | {"details": orjson.dumps(details, option=orjson.OPT_SORT_KEYS).decode()}

@@ -10,6 +10,8 @@ from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.repositories import head_commits
 
+MOST_OF_CALLED = 10_000
+"""The limit of the bytes of the workflows that a run calls. Others are left out."""
 SHA = payload_reader.text(64, 1)
 COLUMNS: payload_reader.Readers = {
     "conclusion": payload_reader.nullable(payload_reader.text(50)),
@@ -58,7 +60,7 @@ def _details(db: Connection, given: dict[str, Any]) -> Row:
         given, "referenced_workflows", CALLED, {"path", "sha"}
     )
     if called is not None:
-        found["called"] = called
+        found["called"] = payload_reader.within(called, MOST_OF_CALLED)
     return found
 
 

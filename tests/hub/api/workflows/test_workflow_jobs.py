@@ -175,7 +175,7 @@ async def test_a_job_of_another_repository_is_not_found(
     ("steps", "names"),
     [
         ([STEP, {"name": "No number"}, "text", STEP | {"status": 3}], ["Set up job"]),
-        ([STEP | {"number": at} for at in range(1_500)], ["Set up job"] * 1_000),
+        ([STEP | {"number": at} for at in range(1_500)], ["Set up job"] * 300),
         ({"name": "no list"}, []),
     ],
 )
@@ -185,6 +185,22 @@ async def test_steps_that_are_malformed_or_too_many_are_left_out(
     platform.report("workflow_job", "completed", workflow_job=job(steps=steps))
     shown = (await hub.get(f"{ACTIONS}/jobs/5")).json()
     assert [one["name"] for one in shown["steps"]] == names
+
+
+async def test_a_page_of_jobs_has_some_megabytes(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    long = "\N{BELL}" * 1_000
+    steps, labels = [STEP | {"name": long, "number": at} for at in range(1_000)], [long] * 100
+    names = dict.fromkeys(("runner_name", "runner_group_name"), long)
+    platform.report(
+        "workflow_job", "completed", workflow_job=job(steps=steps, labels=labels, **names)
+    )
+    (shown,) = (await hub.get(f"{ACTIONS}/runs/1/jobs")).json()["jobs"]
+    assert {len(one["name"]) for one in shown["steps"]} == {255}
+    assert shown["labels"]
+    size = len((await hub.get(f"{ACTIONS}/runs/1/jobs")).content)
+    assert 100 * size < 8_000_000
 
 
 async def test_labels_are_at_most_a_hundred_texts(

@@ -49,6 +49,33 @@ def run(number: int = 1, **changed: Any) -> dict[str, Any]:
     return given | changed
 
 
+async def test_a_page_of_runs_has_some_megabytes(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    long = "\N{BELL}" * 1_000
+    end = {"ref": long, "sha": "a" * 40}
+    run = {
+        "id": 1,
+        "referenced_workflows": [{"path": long, "sha": "a" * 40, "ref": long}] * 100,
+        "pull_requests": [{"id": 1, "number": 2, "head": end, "base": end}] * 100,
+    }
+    platform.report("workflow_run", "completed", workflow_run=run)
+    answer = await hub.get(f"{RUNS}?per_page=1")
+    (shown,) = answer.json()["workflow_runs"]
+    assert shown["referenced_workflows"]
+    assert shown["pull_requests"]
+    assert 100 * len(answer.content) < 8_000_000
+
+
+async def test_no_event_reports_artifacts_of_a_run(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    platform.report("workflow_run", "completed", workflow_run={"id": 1})
+    shown = (await hub.get(f"{RUNS}/1")).json()
+    assert (await hub.get(shown["artifacts_url"])).json() == {"total_count": 0, "artifacts": []}
+    assert_error(await hub.get(f"{RUNS}/2/artifacts"), 404)
+
+
 async def listed(hub: httpx.AsyncClient, query: str = "") -> list[int]:
     answer = await hub.get(f"{RUNS}?{query}")
     assert answer.status_code == 200, answer.text
