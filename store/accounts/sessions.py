@@ -31,7 +31,8 @@ TIMES_NOTED = 10
 SHOWN = 16
 MOST_BROWSER = 200
 MOST = 100
-"""The limit of sessions of a token, of a link, and of a user's sign-ins with a provider.
+"""The limit of sessions of a token, also the administrators', of a link, and of a user's sign-ins
+with a provider.
 
 Beyond it, the session that was unused longest ends.
 """
@@ -67,7 +68,8 @@ def begin(
 
     The session ends after seven days, or earlier at `until` (microseconds).
     """
-    for column, credential in (("token_id", token_id), ("link_id", link_id)):
+    credentials = {"token_id": token_id, "operator": operator, "link_id": link_id}
+    for column, credential in credentials.items():
         if credential is not None:
             _make_room(db, f"{column} = :credential", credential=credential)
     value = secrets.token_urlsafe(32)
@@ -89,7 +91,7 @@ def begin(
     return value
 
 
-def _make_room(db: Connection, where: str, **given: int) -> None:
+def _make_room(db: Connection, where: str, **given: int | str) -> None:
     """End the sessions that one more would make too many."""
     kept = f"SELECT id FROM ui_session WHERE {where} ORDER BY seen_at DESC, id LIMIT {MOST - 1}"
     _end(db, f"{where} AND id NOT IN ({kept})", **given)

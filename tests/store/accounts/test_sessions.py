@@ -1,5 +1,7 @@
 """Stored sessions of the dashboard, and stored links to one hook."""
 
+from typing import Any
+
 import pytest
 from required import required
 from store_world import World
@@ -25,10 +27,15 @@ def test_a_session_ends_by_itself(world: World) -> None:
     assert world.store.read_sync(sessions.find, cookie, HOUR) is None
 
 
-def test_the_sessions_of_a_token_and_of_a_link_are_bounded(world: World) -> None:
+def test_the_sessions_of_a_credential_are_bounded(world: World) -> None:
     _, row = world.store.write_sync(tokens.create, world.user["id"])
     _, link = world.store.write_sync(hook_links.create, world.hook()["id"], "", "amy", DAY)
-    for credential in ({"token_id": row["id"]}, {"link_id": link["id"]}):
+    credentials: list[dict[str, Any]] = [
+        {"token_id": row["id"]},
+        {"link_id": link["id"]},
+        {"operator": "x"},
+    ]
+    for credential in credentials:
         first = world.store.write_sync(sessions.begin, **credential)
         second = world.store.write_sync(sessions.begin, **credential)
         world.clock.advance(seconds=1)
@@ -38,7 +45,7 @@ def test_the_sessions_of_a_token_and_of_a_link_are_bounded(world: World) -> None
         found = [world.store.read_sync(sessions.find, one, HOUR) for one in (first, second, last)]
         assert [one is not None for one in found] == [True, False, True]
     total = world.store.read_sync(lambda db: db.value("SELECT count(*) FROM ui_session"))
-    assert total == 2 * sessions.MOST
+    assert total == 3 * sessions.MOST
 
 
 def test_the_sessions_of_a_user_by_openid_are_bounded(world: World) -> None:
