@@ -22,8 +22,17 @@ class OutOfDate(NotFromForm):
     """The form may be one of the dashboard, but has not the token of this session."""
 
 
-def token_of(cookie: str) -> str:
-    """Return the form token that belongs to a cookie."""
+def token_of(cookie: str, author: str = "") -> str:
+    """Return the form token that belongs to a cookie. It ends with the form's author."""
+    return f"{_signature(cookie)}_{author}"
+
+
+def author_of(token: str) -> str:
+    """Return who got the form with this token; empty for a visitor."""
+    return token.partition("_")[2]
+
+
+def _signature(cookie: str) -> str:
     return hmac.new(cookie.encode(), b"tocsin form", hashlib.sha256).hexdigest()
 
 
@@ -36,8 +45,8 @@ def check(request: Request, cookies: Collection[str | None], given: str, origin:
         raise _forged()
     if not any(cookies):
         raise NotFromForm(NO_COOKIE)
-    sent = (request.text(HEADER) or given).encode()
-    if not any(one and hmac.compare_digest(token_of(one).encode(), sent) for one in cookies):
+    sent = (request.text(HEADER) or given).partition("_")[0].encode()
+    if not any(one and hmac.compare_digest(_signature(one).encode(), sent) for one in cookies):
         raise OutOfDate(
             "This form is out of date. Go back, reload the page, and submit the form again."
         )

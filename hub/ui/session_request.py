@@ -45,6 +45,8 @@ class SessionRequest:
     """Cookies to set in the response."""
     kept: list[tuple[str, str]] = field(default_factory=list)
     """The fields that somebody filled in, which the page of an error offers to send again."""
+    kept_of: str = ""
+    """The identity of the user who filled them in; empty if it is unknown."""
 
     def __post_init__(self) -> None:
         self.cookies = cookies.read(self.request)
@@ -116,7 +118,8 @@ class SessionRequest:
         if not cookie:
             cookie = secrets.token_urlsafe(16)
             self.keep(cookies.DOOR, cookie)
-        return csrf.token_of(cookie)
+        author = self.kept_of if self.viewer is None else self.viewer.identity
+        return csrf.token_of(cookie, author)
 
     @property
     def is_own(self) -> bool:
@@ -124,9 +127,12 @@ class SessionRequest:
         return csrf.is_own(self.request, self.origin)
 
     def keep_form(self, form: Form) -> None:
-        """Keep the fields of a form, unless another site may have sent it."""
-        if self.is_own:
+        """Keep the fields of a form, unless another site or another user may have filled it in."""
+        author = csrf.author_of(form.get(csrf.FIELD, ""))
+        is_theirs = author in ("", self.viewer.identity if self.viewer else author)
+        if self.is_own and is_theirs:
             self.kept = [pair for pair in form.pairs if pair[0] != csrf.FIELD]
+            self.kept_of = author
 
     def check_form(self, given: str, *, of_anyone: bool = False) -> None:
         """Check that the form was posted from a page of the dashboard. Raises Forbidden if not.

@@ -45,6 +45,13 @@ class DashboardViewer:
         return "administrator" if self.operator else "guest"
 
     @property
+    def identity(self) -> str:
+        """Return a text that no other viewer has, whichever token or link opened the session."""
+        if self.caller is not None:
+            return f"user{self.caller.account_id}"
+        return "administrator" if self.operator else f"hook{self.hook_id}"
+
+    @property
     def is_guest(self) -> bool:
         return self.hook_id is not None
 

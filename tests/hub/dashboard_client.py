@@ -22,7 +22,7 @@ from hub.ui import cookies, csrf
 from store import Store
 
 HERE = "http://127.0.0.1:8765"
-FORM = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
+FORM = re.compile(r'name="csrf" value="(\w{65,})"')
 SAME = {"Sec-Fetch-Site": "same-origin", "Origin": HERE}
 
 

@@ -9,10 +9,13 @@ from dashboard_client import SAME, open_dashboard, text_of
 
 from hub.auth import rate_limits
 from hub.ui.dashboard import MOST_FORM
-from store import Store
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
 from store.errors import Unavailable
 from store.hooks import hooks
+from store.repositories import repositories
 
+SCOPES = ["repo", "admin:repo_hook"]
 AT = "/ui/hooks/new"
 FILLED = {
     "repository": "octo/hello",
@@ -51,6 +54,39 @@ async def test_a_form_is_sent_again_after_a_sign_in(store: Store, seed: Any) -> 
         kept["filter"] = [""]
         answer = await browser.client.post(AT, data=kept, headers=SAME)
         assert answer.status_code == 303
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+async def test_nobody_sends_the_form_of_another_user(
+    store: Store, seed: Any, *, has_ended: bool
+) -> None:
+    """The next user of a browser may sign in while a page still has what somebody typed."""
+    async with open_dashboard(store, seed.token) as browser:
+        page = (await browser.client.get(AT)).text
+        form = FILLED | {"events": ["push"], "csrf": fields(page)["csrf"][0]}
+        browser.client.cookies.clear()
+        if has_ended:
+            answer = await browser.client.post(AT, data=form, headers=SAME)
+            assert answer.status_code == 401
+            form = fields(answer.text)
+        await browser.sign_in(store.write_sync(token_of_another, seed.hello))
+        answer = await browser.client.post(AT, data=form, headers=SAME)
+        assert answer.status_code == 403
+        assert "form is out of date" in text_of(answer.text)
+        assert "receiver.example/kept" not in answer.text
+        browser.client.cookies.clear()
+        # The same user may have another token.
+        await browser.sign_in(store.write_sync(tokens.create, seed.octo["id"], scopes=SCOPES)[0])
+        answer = await browser.client.post(AT, data=form, headers=SAME)
+        assert "receiver.example/kept" in answer.text
+        answer = await browser.client.post(AT, data=fields(answer.text), headers=SAME)
+        assert answer.status_code == 303
+
+
+def token_of_another(db: Connection, repo: Row) -> str:
+    bob = accounts.create(db, "bob")
+    repositories.grant(db, repo["id"], bob["id"], "admin")
+    return tokens.create(db, bob["id"], scopes=SCOPES)[0]
 
 
 @pytest.mark.parametrize("headers", [{}, {"Sec-Fetch-Site": "cross-site"}])
