@@ -5,11 +5,12 @@ from typing import Any
 
 import orjson
 
-from store.accounts import placeholder_accounts
+from store.accounts import apps, placeholder_accounts
 from store.accounts.apps import slug_of
 from store.clock import LATEST
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
+from store.delivery import sources
 
 FOREIGN = "f.number, f.slug, f.name, f.owner_id, f.description, f.external_url, f.html_url"
 TIMES = ("created_at", "updated_at")
@@ -23,10 +24,11 @@ FIELDS = {
 MOST_PERMISSIONS, MOST_EVENTS = 100, 200
 
 
-def put(db: Connection, repo_id: int, given: Any) -> Row | None:
+def put(db: Connection, repo_id: int, given: Any, event: Row) -> Row | None:
     """Create or update the platform's app in a payload of a repository.
 
-    Return its `id` and `number`, or None. Each repository has its own description of an app.
+    Return its `id` and `number`, or None. Each repository has its own description of an app. An
+    event that no source signed names no app of this installation, which makes its checks itself.
     """
     if not isinstance(given, dict):
         return None
@@ -38,6 +40,8 @@ def put(db: Connection, repo_id: int, given: Any) -> Row | None:
         fields.get("name", "")
     )
     if number is None or not fields:
+        return None
+    if not sources.is_signed(event) and apps.get(db, number) is not None:
         return None
     fields |= _listed(given)
     owner_id = placeholder_accounts.get_or_create(db, given.get("owner"))

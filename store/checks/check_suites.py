@@ -185,7 +185,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
         return before
     fields |= {"pulls": pulls_of(given)} if "pull_requests" in given else {}
     fields |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}
-    fields |= _app(db, repo, given)
+    fields |= _app(db, repo, given, event)
     if before is None:
         return _add(db, repo["id"], number, given, fields)
     upsert.update(db, "check_suite", before, fields)
@@ -203,8 +203,8 @@ def _is_earlier(before: Row, fields: Row) -> bool:
     return ended and reported_at is not None and bool(reported_at == before["reported_at"])
 
 
-def _app(db: Connection, repo: Row, given: dict[str, Any]) -> Row:
-    app = check_apps.put(db, repo["id"], given.get("app"))
+def _app(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row:
+    app = check_apps.put(db, repo["id"], given.get("app"), event)
     return {} if app is None else {"foreign_app_id": app["id"], "app_number": app["number"]}
 
 

@@ -38,6 +38,11 @@ def _sealed(db: Connection, secret: str) -> bytes:
     return db.vault.seal(secret)
 
 
+def is_signed(event: Row) -> bool:
+    """Return whether a source signed the event. Otherwise somebody posted it with a token."""
+    return bool(event["source_id"] > 0)
+
+
 def every(db: Connection) -> list[Row]:
     """Return every source with its `owner` (a login or None), by name, without the secrets."""
     return db.all(

@@ -4,7 +4,7 @@ from typing import Any
 
 from store.database import payload_reader
 from store.database.connection import Connection, Row
-from store.projection.repository_projection import is_trusted
+from store.delivery import sources
 from store.repositories import branch_protection, deletions
 
 KIND = "rule"
@@ -23,7 +23,7 @@ def changed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     given = payload_reader.read_part(payload, "rule")
     pattern = payload_reader.read_field(given, "name", NAME)
     rule = payload_reader.read_fields(given, RULE)
-    if pattern is None or not is_trusted(event):
+    if pattern is None or not sources.is_signed(event):
         return
     gone = deletions.is_gone(db, repo["id"], KIND, rule, event)
     if gone or branch_protection.is_outdated(db, repo["id"], rule):

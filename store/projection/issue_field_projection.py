@@ -10,12 +10,12 @@ from typing import Any
 
 from store.database import payload_reader
 from store.database.connection import Connection, Row
+from store.delivery import sources
 from store.errors import Invalid
 from store.issues import issue_events, issue_field_values, issue_fields, issues
 from store.issues.issue_field_options import CHOOSING, COLORS
 from store.issues.issue_field_options import MOST as MOST_OPTIONS
 from store.issues.issue_field_values import FieldAssignment
-from store.projection import repository_projection
 from store.projection.issue_event_projection import subject
 
 NAME = payload_reader.text(100, least=1)
@@ -64,7 +64,7 @@ def _field(db: Connection, repo: Row, given: Mapping[str, Any], event: Row) -> R
     for row in issue_fields.of_organization(db, repo["owner_id"]):
         if row["name_key"] == key:
             return row if row["data_type"] == fields["data_type"] else None
-    if not repository_projection.is_trusted(event):
+    if not sources.is_signed(event):
         return None
     options = _options(given) if fields["data_type"] in CHOOSING else None
     try:

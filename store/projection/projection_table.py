@@ -1,7 +1,7 @@
 """The table of the projection: which function projects which object of a payload.
 
 An event may change its repository's state and create placeholder accounts. It never changes rights.
-`store.projection.repository_projection` decides which events are trusted.
+`store.projection.repository_projection` has the rules of trust.
 """
 
 from collections.abc import Callable

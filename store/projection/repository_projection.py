@@ -53,11 +53,6 @@ COLUMNS = ", ".join(("id", "private", *HAPPENED, *SETTINGS))
 PUBLISHED = (("public", None), ("repository", "publicized"))
 
 
-def is_trusted(event: Row) -> bool:
-    """Return whether a source signed the event. Otherwise somebody posted it with a token."""
-    return bool(event["source_id"] > 0)
-
-
 def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
     """Return the event's repository, or None.
 
@@ -71,7 +66,7 @@ def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
     else:
         known = repository_names.find_reported(db, payload, reported.owner, reported.name)
         known = known or _make(db, payload["repository"], reported.owner, reported.name)
-    if known is None or reported is None or not is_trusted(event):
+    if known is None or reported is None or not sources.is_signed(event):
         return known
     return _renamed(db, known, reported, payload["repository"])
 
@@ -125,16 +120,16 @@ def _row(db: Connection, repo_id: int) -> Row:
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
     """Update the repository from a payload, except its name and owner."""
     fields = payload_reader.read_fields(
-        given, {**HAPPENED, **(SETTINGS if is_trusted(event) else {})}
+        given, {**HAPPENED, **(SETTINGS if sources.is_signed(event) else {})}
     )
     before = _row(db, repo["id"])
     if _is_outdated(before, fields, event):
         return
-    if before["foreign_id"] is not None and not is_trusted(event):
+    if before["foreign_id"] is not None and not sources.is_signed(event):
         fields.pop("reported_at", None)
     upsert.update(db, "repository", before, fields | _visibility(given, event))
     after = payload_reader.read_field(given, "private", payload_reader.flag)
-    if is_trusted(event) and after and not before["private"]:
+    if sources.is_signed(event) and after and not before["private"]:
         websub.end_private(db, repo["id"])
 
 
@@ -144,12 +139,12 @@ def _is_outdated(before: Row, fields: Row, event: Row) -> bool:
     The time in an unsigned event may be invented. It never makes the event of a source outdated: a
     repository that becomes private would stay public. `foreign_id` only comes from sources.
     """
-    first = is_trusted(event) and before["foreign_id"] is None
+    first = sources.is_signed(event) and before["foreign_id"] is None
     return not first and upsert.is_outdated(before, fields)
 
 
 def _visibility(given: dict[str, Any], event: Row) -> Row:
     private = payload_reader.read_field(given, "private", payload_reader.flag)
     published = (event["name"], event["action"]) in PUBLISHED
-    believed = is_trusted(event) and (private == 1 or (private == 0 and published))
+    believed = sources.is_signed(event) and (private == 1 or (private == 0 and published))
     return {"private": private} if believed else {}

@@ -4,6 +4,7 @@ from typing import Any
 
 from store.database import payload_reader
 from store.database.connection import Connection, Row
+from store.delivery import sources
 from store.projection import repository_projection
 from store.repositories import stars
 
@@ -22,6 +23,6 @@ def _reported_at(db: Connection, payload: dict[str, Any], event: Row) -> int | N
 
     An unsigned time may be invented.
     """
-    if not repository_projection.is_trusted(event):
+    if not sources.is_signed(event):
         return None
     return repository_projection.reported_at(db, payload_reader.read_part(payload, "repository"))

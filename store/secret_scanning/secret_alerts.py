@@ -4,6 +4,7 @@ from typing import Any
 
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row
+from store.delivery import sources
 from store.errors import Invalid
 from store.secret_scanning import secret_patterns
 
@@ -18,7 +19,10 @@ COLUMNS = "repo_id, number, token_type, false_positive, bypassed, reported_at"
 
 
 def record(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Count the alert in an event, once, for the organization that owns the repository."""
+    """Count the alert in an event, once, for the organization that owns the repository.
+
+    Only a source that signs makes a pattern known, which is the organization's.
+    """
     reported = payload_reader.read_part(payload, "alert")
     fields = payload_reader.read_fields(reported, READERS)
     if repo["owner_kind"] != "Organization" or not {"number", "token_type"} <= fields.keys():
@@ -27,7 +31,9 @@ def record(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     if upsert.is_outdated(before, fields):
         return
     after = _alert(repo, before, fields)
-    pattern = _pattern(db, repo["owner_id"], after["token_type"], reported)
+    pattern = _pattern(db, repo["owner_id"], after["token_type"])
+    if pattern is None and sources.is_signed(event):
+        pattern = _add_pattern(db, repo["owner_id"], after["token_type"], reported)
     if pattern is None:
         return
     upsert.insert_or_replace(db, "secret_alert", after, "repo_id, number")
@@ -69,14 +75,18 @@ def _counted(after: Row, alerts: int, before: Row | None = None) -> dict[str, in
     }
 
 
-def _pattern(
+def _pattern(db: Connection, organization_id: int, named: str) -> Row | None:
+    """Return the organization's pattern with this token type or slug, or None."""
+    names = (named, named.upper())
+    rows = secret_patterns.list_all(db, organization_id)
+    found = (row for row in rows if row["token_type"] in names or row["slug"] == named)
+    return next(found, None)
+
+
+def _add_pattern(
     db: Connection, organization_id: int, named: str, reported: dict[str, Any]
 ) -> Row | None:
-    """Return the pattern with this token type or slug. An unknown one is added as a provider's."""
-    names = (named, named.upper())
-    for row in secret_patterns.list_all(db, organization_id):
-        if row["token_type"] in names or row["slug"] == named:
-            return row
+    """Add an unknown pattern as a provider's. Return None if there are too many."""
     shown = (
         payload_reader.read_field(reported, "secret_type_display_name", payload_reader.text(255, 1))
         or named
@@ -86,4 +96,4 @@ def _pattern(
         secret_patterns.put_reported(db, organization_id, given)
     except Invalid:
         return None
-    return _pattern(db, organization_id, named, reported)
+    return _pattern(db, organization_id, named)

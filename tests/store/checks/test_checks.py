@@ -17,7 +17,7 @@ from store.checks import check_annotations, check_apps, check_counts, check_runs
 from store.checks.check_counts import CheckKind, sort_of
 from store.checks.check_runs import CheckRunFilter
 from store.clock import DAY, SECOND, iso
-from store.projection import check_run_projection
+from store.projection import check_run_projection, projection_table
 from store.repositories import repository_removal
 
 SHA = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
@@ -111,6 +111,18 @@ def make_run(world: World, name: str = "lint", **fields: Any) -> Row:
 
 
 # Payloads of platforms
+
+
+def test_an_unsigned_run_has_no_app_of_this_installation(world: World) -> None:
+    own = own_suite(world, "1" * 40)
+    for source_id in (0, projection_table.OPERATOR):
+        forged = reported(app=APP | {"id": own["app_number"]}, id=7 + source_id)
+        del forged["check_suite"]["app"]
+        forged["check_suite"]["id"] = forged["id"]
+        run = {"check_run": forged, "source_id": source_id}
+        report(world.store, world.repo, "check_run.created", **run)
+    assert suite_of(world, 7)["app_number"] is None
+    assert suite_of(world, 7 + projection_table.OPERATOR)["app_number"] == own["app_number"]
 
 
 def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:

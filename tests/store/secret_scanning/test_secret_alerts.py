@@ -27,7 +27,14 @@ def repo(world: World) -> Row:
     return world.store.write_sync(repositories.create, org["id"], "tools")
 
 
-def report(world: World, repo: Row, action: str = "created", **alert: Any) -> None:
+def report(
+    world: World,
+    repo: Row,
+    action: str = "created",
+    *,
+    source_id: int = projection_table.OPERATOR,
+    **alert: Any,
+) -> None:
     given = {"number": 1, "secret_type": "npm_access_token", "updated_at": FIRST} | alert
     payload = {"action": action, "alert": given, "repository": {"full_name": repo["full_name"]}}
     event = {
@@ -35,7 +42,7 @@ def report(world: World, repo: Row, action: str = "created", **alert: Any) -> No
         "name": "secret_scanning_alert",
         "action": action,
         "repo_id": repo["id"],
-        "source_id": 0,
+        "source_id": source_id,
         "received_at": world.now,
     }
     world.store.write_sync(projection_table.project, event, payload)
@@ -88,6 +95,14 @@ def test_an_unknown_pattern_is_added(world: World, repo: Row) -> None:
     (row,) = [one for one in rows if one["token_type"] == "BELL_KEY"]
     assert (row["slug"], row["display_name"], row["custom"]) == ("bell_key", "Bell Key", 0)
     assert (row["alerts"], row["setting"]) == (2, "not-set")
+
+
+def test_an_unsigned_alert_makes_no_pattern_known(world: World, repo: Row) -> None:
+    before = world.store.read_sync(secret_patterns.list_all, repo["owner_id"])
+    report(world, repo, source_id=0, secret_type="bell_key")
+    assert world.store.read_sync(secret_patterns.list_all, repo["owner_id"]) == before
+    report(world, repo, source_id=0)
+    assert counts(world, repo) == (1, 0, 0, 0)
 
 
 def test_unknown_patterns_are_bounded(
