@@ -33,6 +33,7 @@ line: {"id", "event", "repository": "owner/name", "payload": {...}}; id is optio
 traceparent and tracestate. The batch is \
 signed by a source as above, or sent with a token that may push to each of the repositories. \
 A token without that scope or permission gets 403. \
+Only an administrator's token may send what only an administrator can do. \
 Only an owner's or a site administrator's token may send events of no repository, or name another \
 repository of the owner in a payload. \
 If one line is bad, nothing is stored, and the response (400, 422) lists each bad line by its \

@@ -29,10 +29,11 @@ TOPIC = """Post an event of a repository
 The body is the payload, a JSON object. An id in X-Service-Delivery, X-GitHub-Delivery or \
 Idempotency-Key makes it safe to repeat the request: the same body again gives the first response, \
 another body under the same id is 409. The response is 202 once the event and its deliveries are \
-on disk: {"id", "event_id", "deliveries"}. Only an owner of {owner} or a site administrator may \
-send an event of no repository, such as team; others get 403. They get 422 if \
-payload.repository.full_name is another name of the same owner, unless it is a former one, or \
-payload.repository.id is the platform's id of this repository.
+on disk: {"id", "event_id", "deliveries"}. Only an administrator of the repository may send what \
+only an administrator can do, such as member, public and repository. Only an owner of {owner} or \
+a site administrator may send an event of no repository, such as team. Others get 403. They get \
+422 if payload.repository.full_name is another name of the same owner, unless it is a former one, \
+or payload.repository.id is the platform's id of this repository.
 
 Role: write. Permission: contents (write). Scopes: repo, or public_repo for a public repository."""
 

@@ -1,24 +1,41 @@
-"""The events that only owners may send with a token: of no repository, or of another one.
+"""The events that only owners or administrators may send with a token.
 
-The hub signs all events for the hooks of the organization. So somebody who may push to one
-repository must not send events of the others.
+The hub signs all events. So somebody who may push to a repository must not send events of others,
+which are for owners, nor events of what only an administrator of the repository can do.
 """
 
 from typing import Any
 
+from hub.auth import access
+from hub.auth.access import on_repo
 from hub.auth.credentials import Caller
 from hub.http.errors import Forbidden, Rejected
 from hub.ingest import event_envelope
 from store import Connection, Row
 from store.accounts import organizations
-from store.hooks.event_names import EVENTS_IN_REPOSITORIES
+from store.hooks.event_names import EVENTS_IN_REPOSITORIES, OF_ADMINISTRATORS
 from store.repositories import repository_names
 from store.repositories.repository_names import RepositoryIdentity
+
+ADMINISTER = on_repo(
+    "administration", "write", role="admin", public_scopes=("public_repo",)
+).refusing(
+    "Only an administrator of the repository, or a source, may send events of its existence,"
+    " access or settings, of deleted issues, and of rule suites."
+)
 
 
 def is_usual(repo: Row, name: str, payload: dict[str, Any]) -> bool:
     """Return whether everybody who may push may send this event. This looks nothing up."""
-    return name in EVENTS_IN_REPOSITORIES and _other_name(repo, payload) is None
+    fits = name in EVENTS_IN_REPOSITORIES and _other_name(repo, payload) is None
+    return fits and not _is_of_administrators(name, payload)
+
+
+def _is_of_administrators(name: str, payload: dict[str, Any]) -> bool:
+    # The state forgets an issue by either event.
+    forgets = name in ("issues", "pull_request") and payload.get("action") == "deleted"
+    # Any event can report a rule suite, the record of who bypassed a rule.
+    return name in OF_ADMINISTRATORS or forgets or "rule_suite" in payload
 
 
 def _other_name(repo: Row, payload: dict[str, Any]) -> str | None:
@@ -40,9 +57,10 @@ class OwnerEvents:
         self._caller = caller
         self._owns: dict[int, bool] = {}
         self._identities: dict[int, RepositoryIdentity] = {}
+        self._administered: set[int] = set()
 
     def check(self, repo: Row, name: str, payload: dict[str, Any]) -> None:
-        """Raise Forbidden or Rejected if only an owner may send this event.
+        """Raise Forbidden or Rejected if the caller may not send this event.
 
         The error does not depend on whether the other repository exists.
         """
@@ -53,6 +71,11 @@ class OwnerEvents:
                 f'"{name}" is an event of no repository. Only an owner of {repo["owner"]},'
                 " a site administrator or a source may send it."
             )
+        if _is_of_administrators(name, payload) and repo["id"] not in self._administered:
+            access.check(self._db, ADMINISTER, self._caller, repo)
+            self._administered.add(repo["id"])
+        if _other_name(repo, payload) is None:
+            return
         reported = repository_names.read(payload)
         if reported is None or not self._identity(repo["id"]).fits(reported):
             raise Rejected(

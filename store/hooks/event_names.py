@@ -75,7 +75,24 @@ EVENTS_IN_REPOSITORIES = (
     - UNASKED_EVENTS
     - {"installation_target", "security_advisory"}
 )
-"""Platform events of what is in a repository. Everybody who may push to it can send them."""
+"""Platform events of what is in a repository."""
+OF_ADMINISTRATORS = frozenset(
+    [
+        "branch_protection_configuration",
+        "branch_protection_rule",
+        "custom_property_values",
+        "deploy_key",
+        "member",
+        "meta",
+        "public",
+        "repository",
+        "repository_import",
+        "repository_ruleset",
+        "security_and_analysis",
+        "team_add",
+    ]
+)
+"""Platform events of a repository's existence, access or settings, which administrators change."""
 FITTING = {
     "repository": PLATFORM_EVENTS - ORGANIZATION_EVENTS - APP_EVENTS - OTHER_EVENTS,
     "organization": PLATFORM_EVENTS - APP_EVENTS - OTHER_EVENTS,

@@ -10,6 +10,7 @@ from assertions import assert_error, waiting
 from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.hooks import hooks
+from store.hooks.event_names import OF_ADMINISTRATORS
 from store.hooks.hook_targets import SYSTEM, organization
 from store.repositories import repositories
 
@@ -86,6 +87,50 @@ async def test_others_send_only_events_of_the_repository(
 def assert_text(answer: httpx.Response, status: int) -> str:
     assert_error(answer, status)
     return answer.text
+
+
+def of_administrators() -> list[tuple[str, dict[str, Any]]]:
+    named: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in sorted(OF_ADMINISTRATORS)]
+    deleted = [(name, {"action": "deleted"}) for name in ("issues", "pull_request")]
+    return [*named, *deleted, ("push", {"rule_suite": {"id": 1, "result": "pass"}})]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("who", ["maintain", "admin"])
+async def test_only_administrators_send_events_of_administration(
+    client: httpx.AsyncClient,
+    store: Store,
+    tools: dict[str, Any],
+    made: list[int],
+    who: str,
+    batch: bool,
+) -> None:
+    value, sent = token(store, tools, who), of_administrators()
+    for name, payload in sent:
+        answer = await post(client, value, name, payload, batch=batch)
+        if who == "admin":
+            assert answer.status_code == 202
+        else:
+            refused = assert_text(answer, 422 if batch else 403)
+            assert "Only an administrator of the repository" in refused
+    names = [name for name, _ in sent] if who == "admin" else []
+    assert got(store, made) == [names, names]
+
+
+async def test_a_token_with_permissions_needs_the_one_of_the_change(
+    client: httpx.AsyncClient, store: Store, tools: dict[str, Any]
+) -> None:
+    def prepare(db: Connection) -> list[str]:
+        ada = accounts.create(db, "ada")
+        repositories.grant(db, tools["id"], ada["id"], "admin")
+        return [
+            tokens.create(db, ada["id"], kind="fine_grained", permissions=each)[0]
+            for each in ({"contents": "write"}, {"contents": "write", "administration": "write"})
+        ]
+
+    pushing, administering = store.write_sync(prepare)
+    assert_error(await post(client, pushing, "member", {}, batch=False), 403)
+    assert (await post(client, administering, "member", {}, batch=False)).status_code == 202
 
 
 @pytest.mark.parametrize("batch", [False, True])
