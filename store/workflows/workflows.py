@@ -26,7 +26,7 @@ MOST_NAME = 255
 NAME = payload_reader.text(MOST_NAME, 1)
 PATH = payload_reader.text(1_000, 1)
 WORKFLOW: payload_reader.Readers = {
-    "number": ("id", payload_reader.number),
+    "number": ("id", payload_reader.positive),
     "name": NAME,
     "path": PATH,
     "state": payload_reader.one_of(*STATES),
@@ -35,7 +35,7 @@ WORKFLOW: payload_reader.Readers = {
 }
 # The members of a run that describe its workflow.
 OF_RUN: payload_reader.Readers = {
-    "number": ("workflow_id", payload_reader.number),
+    "number": ("workflow_id", payload_reader.positive),
     "name": NAME,
     "path": PATH,
     "created_at": payload_reader.timestamp,

@@ -111,6 +111,17 @@ async def test_runs_of_an_unknown_workflow_have_one_too(
     assert (await runs(hub, "0"), await runs(hub, "77")) == ([], [1])
 
 
+async def test_no_event_makes_a_workflow_with_the_id_of_unknown_ones(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    platform.report("workflow_run", "requested", workflow_run={"id": 1})
+    named = run(2, workflow_id=0, path="a/b.yml")
+    platform.report("workflow_run", "requested", workflow=workflow(id=0), workflow_run=named)
+    assert await listed(hub) == []
+    assert_error(await hub.get(f"{FLOWS}/b.yml/runs"), 404)
+    assert await runs(hub, "0") == [2, 1]
+
+
 @pytest.mark.parametrize("key", ["nothing.yml", "9" * 18, "9" * 40, "%00"])
 async def test_an_unknown_workflow_is_not_found(
     hub: httpx.AsyncClient, platform: Platform, key: str
