@@ -57,7 +57,7 @@ class OwnerEvents:
         self._caller = caller
         self._owns: dict[int, bool] = {}
         self._identities: dict[int, RepositoryIdentity] = {}
-        self._administered: set[int] = set()
+        self._refusals: dict[int, Forbidden | None] = {}
 
     def check(self, repo: Row, name: str, payload: dict[str, Any]) -> None:
         """Raise Forbidden or Rejected if the caller may not send this event.
@@ -71,9 +71,9 @@ class OwnerEvents:
                 f'"{name}" is an event of no repository. Only an owner of {repo["owner"]},'
                 " a site administrator or a source may send it."
             )
-        if _is_of_administrators(name, payload) and repo["id"] not in self._administered:
-            access.check(self._db, ADMINISTER, self._caller, repo)
-            self._administered.add(repo["id"])
+        refusal = self._refusal(repo) if _is_of_administrators(name, payload) else None
+        if refusal is not None:
+            raise refusal
         if _other_name(repo, payload) is None:
             return
         reported = repository_names.read(payload)
@@ -95,6 +95,16 @@ class OwnerEvents:
             role = organizations.role_of(self._db, {"id": owner_id}, self._caller.account)
             self._owns[owner_id] = role == "admin"
         return self._owns[owner_id]
+
+    def _refusal(self, repo: Row) -> Forbidden | None:
+        """Return the error if the caller is no administrator of the repository."""
+        if repo["id"] not in self._refusals:
+            self._refusals[repo["id"]] = None
+            try:
+                access.check(self._db, ADMINISTER, self._caller, repo)
+            except Forbidden as error:
+                self._refusals[repo["id"]] = error
+        return self._refusals[repo["id"]]
 
     def _identity(self, repo_id: int) -> RepositoryIdentity:
         if repo_id not in self._identities:

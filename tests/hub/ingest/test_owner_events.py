@@ -6,6 +6,7 @@ import httpx
 import orjson
 import pytest
 from assertions import assert_error, waiting
+from statement_log import statements
 
 from store import Connection, Store
 from store.accounts import accounts, tokens
@@ -115,6 +116,24 @@ async def test_only_administrators_send_events_of_administration(
             assert "Only an administrator of the repository" in refused
     names = [name for name, _ in sent] if who == "admin" else []
     assert got(store, made) == [names, names]
+
+
+async def test_a_batch_checks_the_right_to_a_repository_once(
+    client: httpx.AsyncClient,
+    store: Store,
+    tools: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    headers = {"Authorization": f"Bearer {token(store, tools, 'write')}"} | KIND
+    line = orjson.dumps({"event": "member", "repository": "acme/tools", "payload": {}})
+    asked = statements(monkeypatch)
+    counts = []
+    for many in (1, 1, 20):
+        before = len(asked)
+        answer = await client.post("/events", content=b"\n".join([line] * many), headers=headers)
+        assert_error(answer, 422)
+        counts.append(len(asked) - before)
+    assert counts[2] == counts[1]
 
 
 async def test_a_token_with_permissions_needs_the_one_of_the_change(
