@@ -155,7 +155,7 @@ class Mover:
         comparison = StoreComparison(self.source, self._target, self.on_progress)
         compared = [comparison.compare(table) for table in self.source.tables]
         comparison.raise_differences()
-        self._target.analyze()
+        self._target.analyze(self.source.tables)
         return compared
 
     # The switch.
