@@ -1,6 +1,8 @@
 """A store on a real database, a clock that stands still, and a little world in the store."""
 
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ from store_world import START, World, make_world
 
 from store import Store
 from store.clock import MovableClock
+from store.database.connection import Engine
+from store.database.sqlite.engine import SqliteEngine
 
 Opened = Callable[[], Store]
 
@@ -48,11 +52,23 @@ def other(opened: Opened, store: Store) -> Store:
 @pytest.fixture
 def store(opened: Opened) -> Iterator[Store]:
     store = opened()
-    # This connection stays open, as a running daemon's would. When SQLite's last
-    # connection closes, it checkpoints the file, which takes long.
-    daemon = store.engine.session()
-    yield store
-    daemon.close()
+    with as_if_running(store.engine):
+        yield store
+
+
+@contextmanager
+def as_if_running(engine: Engine) -> Iterator[None]:
+    """Keep a connection to a SQLite file open, as a running daemon would.
+
+    When the last connection closes, SQLite checkpoints the file, which takes long.
+    """
+    if not isinstance(engine, SqliteEngine):
+        yield
+        return
+    with closing(sqlite3.connect(engine.path)) as daemon:
+        # This opens the file. Most other statements, and a session, would parse the whole schema.
+        daemon.execute("PRAGMA schema_version").fetchall()
+        yield
 
 
 @pytest.fixture
