@@ -7,6 +7,7 @@ StoreError
   Invalid      a value is not allowed
   Busy         too many writes are queued
   Unavailable  the database cannot be written or reached at this moment
+    Full         there is no room to write
     Contended    two transactions conflicted, and this one was rolled back
       Locked       another transaction holds a lock
   Damaged      the database file is damaged
@@ -70,6 +71,10 @@ class Busy(StoreError):
 
 class Unavailable(StoreError):
     """The database cannot be written or reached at this moment: disk full, locked, gone."""
+
+
+class Full(Unavailable):
+    """There is no room to write: the disk, a tablespace or a quota is full."""
 
 
 class Contended(Unavailable):

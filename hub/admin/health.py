@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from hub.admin.observability import Observability
 from hub.http.response import Response, json_response
 from store.clock import SECOND
-from store.errors import StoreError
+from store.errors import Full, StoreError
 
 # Seconds without a sign of life after which a component counts as stuck.
 STUCK = 30.0
@@ -19,6 +19,8 @@ NO_STORE = (
     "check that the database can be reached and written: `tocsin doctor`, the disk's space and"
     " permissions, other programs that hold a lock on it"
 )
+
+DAMAGED = "restore a backup. If `tocsin doctor --thorough` finds no damage, restart tocsin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,14 @@ class Health:
         )
 
     async def _store(self) -> list[HealthCheck]:
+        condition = self._observability.store.condition
+        if condition.damage:
+            return [HealthCheck("database", False, condition.damage, None, DAMAGED)]
         began = time.perf_counter()
         try:
+            # The probe overwrites a row, so it succeeds where no event has room.
+            if condition.lack:
+                raise Full(condition.lack)
             ahead = await self._observability.writable.get(PATIENCE)
         except (StoreError, TimeoutError) as error:
             said = f"the database cannot be written: {_words(error)}"

@@ -134,5 +134,9 @@ class StoreMetrics(MetricSet):
         self.refused = CounterMetric(
             "tocsin_writes_refused_total", "Writes refused because too many were queued"
         )
+        self.damaged = GaugeMetric(
+            "tocsin_database_damaged",
+            "Whether this process has met damage in the database since its start (1) or not (0)",
+        )
         self.waiting = GaugeMetric("tocsin_writes_waiting", "Writes queued for the writer")
         self.held = GaugeMetric("tocsin_writes_waiting_bytes", "Bytes of queued writes")

@@ -11,6 +11,7 @@ from store.database.connection import Connection, Engine, ReadBudgetExceeded, Se
 from store.database.metrics import StoreMetrics
 from store.database.notifications import StoreNotifier, WorkerNotifier
 from store.database.wakeups import AnnouncingNotifier, Wakeups
+from store.database.writing.condition import DatabaseCondition
 from store.database.writing.retries import retried
 from store.database.writing.write_group import Call, WriteJob
 from store.database.writing.writer import Writer
@@ -42,7 +43,9 @@ class Store:
         self.wakeups = Wakeups()
         """The requests in this process that wait for deliveries of a hook."""
         self.notifier = self.engine.remote_notifier()
+        self.condition = DatabaseCondition()
         self.metrics = StoreMetrics()
+        self.metrics.damaged.read = lambda: int(bool(self.condition.damage))
         self.audit_hook: Callable[[Connection], None] | None = None
         """Called at the end of each transaction of `write_sync`, to record who ran it."""
         self._apart_until: dict[str, float] = {}
@@ -166,7 +169,7 @@ class Store:
         self, function: Callable[..., Any], arguments: tuple[Any, ...], **how: Any
     ) -> "asyncio.Future[Any]":
         if self._writer is None:
-            self._writer = Writer(self._kept_or_new, self.clock, self.metrics)
+            self._writer = Writer(self._kept_or_new, self.clock, self.metrics, self.condition)
         future = self._writer.loop.create_future()
         self._writer.submit(WriteJob(function, arguments, future, **how))
         return future
@@ -246,8 +249,9 @@ class Store:
         try:
             result = function(session.db)
             session.commit()
-        except BaseException:
+        except BaseException as error:
             session.rollback()
+            self.condition.note(error)
             raise
         return result
 

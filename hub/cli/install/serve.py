@@ -92,6 +92,7 @@ async def _serve(daemon: Daemon, only: str | None) -> None:
             with collector_off():
                 await _start(daemon, only, stack)
                 daemon.record = stack.enter_context(recorded(daemon.settings, only))
+                daemon.follow_damage()
                 stack.enter_context(reload_on_hangup(daemon))
                 stack.enter_context(ping_watchdog(daemon))
                 wait_until_settled()

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hub import admin_settings
+from hub.admin.health import DAMAGED
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from hub.cli.operate import doctor_data as data
@@ -22,7 +23,7 @@ from hub.cli.service.configuration import (
     configure,
     unknown_variables,
 )
-from hub.cli.service.daemon_record import ORIGIN, effective
+from hub.cli.service.daemon_record import ORIGIN, damage_met, effective
 from hub.cli.service.setting_list import as_toml
 from hub.cli.service.start_errors import start_errors
 from store import Store
@@ -87,6 +88,8 @@ def _examined(given: dict[str, Any], config: Path | None, thorough: bool) -> Ite
         None if is_server_url(settings.store) else sqlite_path(settings.store, settings.data_dir)
     )
     yield from _machine(settings, database)
+    for damage in damage_met(settings.data_dir):
+        yield bad("database", f"the running daemon has met damage: {damage}", DAMAGED)
     if database is not None:
         found = list(examine("database", lambda: data.check_file(database, thoroughly=thorough)))
         yield from found

@@ -2,7 +2,9 @@
 
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
-from store import Connection, Row, Store
+from hub.cli.service.configuration import Configuration
+from hub.cli.service.daemon_record import damage_met
+from store import Connection, Row
 from store.clock import SECOND
 from store.delivery import deliveries, delivery_queries, event_queries
 from store.monitoring import stats, totals
@@ -10,11 +12,14 @@ from store.projection import projection_cursor
 
 
 @command(examples=["tocsin status", "tocsin status --json"])
-@options.listing_of_store
-def status(store: Store, as_json: bool) -> None:
+@options.listing
+@options.configured
+def status(configuration: Configuration, as_json: bool) -> None:
     """Count accounts, hooks and deliveries, and show the backlog."""
-    found = store.read_sync(_status)
-    output.print_record(found, as_json=as_json)
+    damage = damage_met(configuration.settings.data_dir)
+    with options.opening(configuration.settings) as store:
+        found = store.read_sync(_status)
+    output.print_record({**found, "damage": damage[0] if damage else None}, as_json=as_json)
 
 
 def _status(db: Connection) -> Row:

@@ -65,13 +65,26 @@ class Daemon:
 
     def status(self) -> str:
         """Return the daemon's status in one line."""
-        parts = [self.trouble] if self.trouble else []
+        parts = [said for said in (self.trouble, self.store.condition.damage) if said]
         if self.hub is not None:
             parts.append(f"listening on {self.hub.url}")
         if self.worker is not None:
             dispatcher = self.worker.dispatcher
             parts.append(f"{dispatcher.in_flight} in flight, {dispatcher.queued} queued")
         return "; ".join(parts)
+
+    def follow_damage(self) -> None:
+        """Write the damage that transactions have met, or will meet, into the record."""
+        loop, condition = asyncio.get_running_loop(), self.store.condition
+        # A thread that reads may meet it.
+        condition.on_damage = lambda: loop.call_soon_threadsafe(self._record_damage)
+        if condition.damage:
+            self._record_damage()
+
+    def _record_damage(self) -> None:
+        if self.record is not None:
+            self.record.damage = self.store.condition.damage
+            self.record.keep(self.settings)
 
     async def change(self, wanted: Settings) -> list[str]:
         """Apply these settings, as far as they can change at runtime. Return the names of changed

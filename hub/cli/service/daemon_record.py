@@ -39,6 +39,8 @@ class DaemonRecord:
     """The locked record of this process. `only` is `hub`, `worker`, or None if it runs both."""
 
     def __init__(self, path: Path, only: str | None) -> None:
+        self.damage = ""
+        """The damage that the process has met in its database, or ""."""
         self._path = path
         self._only = only
         self._descriptor: int | None = None
@@ -61,6 +63,7 @@ class DaemonRecord:
             "settings": given,
             "hidden": hidden,
             "secrets": [name for name in SECRETS if getattr(settings, name) is not None],
+            "damage": self.damage,
             "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         }
         content = orjson.dumps(record)
@@ -159,6 +162,11 @@ def _settings_of_daemons(
 def file_limits(data_dir: Path) -> list[int]:
     """Return how many files each daemon that runs may have open."""
     return [said["files"] for said in _live_records(data_dir) if "files" in said]
+
+
+def damage_met(data_dir: Path) -> list[str]:
+    """Return the damage of the database that the running daemons have met, one text for each."""
+    return [said["damage"] for said in _live_records(data_dir) if said.get("damage")]
 
 
 def _live_records(data_dir: Path) -> Iterator[Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import psycopg
 from psycopg import errors
 
-from store.errors import Contended, Damaged, Invalid, Locked, Unavailable, Unusable
+from store.errors import Contended, Damaged, Full, Invalid, Locked, Unavailable, Unusable
 
 Raw = psycopg.Connection[tuple[Any, ...]]
 
@@ -59,7 +59,8 @@ def translate_errors() -> Iterator[None]:
 
 
 def _unavailable(error: psycopg.Error) -> Unavailable:
-    return Unavailable(f"the database cannot be used right now: {redact_error(error)}")
+    kind = Full if isinstance(error, errors.DiskFull) else Unavailable
+    return kind(f"the database cannot be used right now: {redact_error(error)}")
 
 
 def redact_error(error: object, url: str = "") -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from store.database.connection import ReadBudgetExceeded
-from store.errors import Damaged, NotUtf8, StoreError, Unavailable, Unusable
+from store.errors import Damaged, Full, NotUtf8, StoreError, Unavailable, Unusable
 
 PASSING = {
     sqlite3.SQLITE_BUSY,
@@ -55,7 +55,8 @@ def translate(error: sqlite3.Error) -> NoReturn:
         if code == sqlite3.SQLITE_INTERRUPT:
             raise ReadBudgetExceeded from None
         if code & 0xFF in PASSING:
-            raise Unavailable(f"the database cannot be used right now: {error}") from error
+            kind = Full if code == sqlite3.SQLITE_FULL else Unavailable
+            raise kind(f"the database cannot be used right now: {error}") from error
         # Python's driver raises this, and SQLite has no code for it.
         if not code and "decode to UTF-8" in str(error):
             raise NotUtf8(f"the database holds a text that is not UTF-8: {error}") from error

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from store.clock import Clock
 from store.database.connection import Session
 from store.database.metrics import StoreMetrics
+from store.database.writing.condition import DatabaseCondition
 from store.database.writing.retries import retried
 from store.database.writing.write_group import WriteGroup, WriteJob, call
 from store.errors import Busy, Contended, Damaged, Unavailable, Unusable
@@ -34,6 +35,7 @@ class Writer:
         session: Callable[[], Session],
         clock: Clock,
         metrics: StoreMetrics | None = None,
+        condition: DatabaseCondition | None = None,
     ) -> None:
         # Commands import this module, and write without a writer.
         import asyncio
@@ -44,6 +46,7 @@ class Writer:
         self._ended = asyncio.Event()
         self._clock = clock
         self._metrics = metrics or StoreMetrics()
+        self._condition = condition or DatabaseCondition()
         self.loop = asyncio.get_running_loop()
         """The loop on which results are set."""
         self._pending: list[WriteJob] = []
@@ -231,6 +234,7 @@ class Writer:
             self._waiting -= 1
             self._bytes -= job.weight
             self.pending_durable -= job.durable
+            self._condition.note(job.error, job.weight)
             if job.future.done():
                 continue
             if isinstance(job.error, StopIteration):

@@ -18,10 +18,11 @@ from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.clock import HOUR, MovableClock
 from store.database import migrations
+from store.database.writing.condition import REMEMBERED
 from store.delivery import leases
 from store.delivery.events import accept_all
 from store.delivery.incoming import IncomingEvent
-from store.errors import Unavailable
+from store.errors import Damaged, Full, Unavailable
 from store.hooks import hooks
 from store.monitoring import stats
 
@@ -188,6 +189,56 @@ async def test_a_read_only_database_fails_readiness(
             assert (await client.get("/healthz")).status_code == 200
         later()
         assert await ready(client) == {}
+
+
+async def test_a_lack_of_room_fails_readiness_until_a_write_as_large_succeeds(
+    store: Store,
+) -> None:
+    """The probe still succeeds then, because it overwrites a row."""
+
+    def refuse(db: Connection, items: list[int]) -> list[int]:
+        raise Full("database or disk is full")
+
+    async with probed(store) as client:
+        with pytest.raises(Full):
+            await store.batch(refuse, 1, weight=1000)
+        await store.batch(same, 1, weight=999)
+        said = (await ready(client))["database"]["said"]
+        assert said == "the database cannot be written: database or disk is full"
+        await store.batch(same, 1, weight=1000)
+        assert await ready(client) == {}
+
+
+def same(db: Connection, items: list[int]) -> list[int]:
+    return items
+
+
+async def test_a_lack_of_room_is_forgotten_when_nothing_large_is_written(store: Store) -> None:
+    store.condition.clock = kept_for
+    store.condition.note(Full("the disk is full"), 1000)
+    async with probed(store) as client:
+        assert list(await ready(client)) == ["database"]
+        kept_for.seconds += REMEMBERED
+        assert await ready(client) == {}
+
+
+@pytest.mark.parametrize("way", ["read", "write", "write_relaxed"])
+async def test_damage_fails_readiness_and_is_a_metric(store: Store, way: str) -> None:
+    def meet(db: Connection) -> None:
+        raise Damaged("the database is damaged (page 7)")
+
+    told: list[str] = []
+    store.condition.on_damage = lambda: told.append("once")
+    async with probed(store) as client:
+        for _ in range(2):
+            with pytest.raises(Damaged):
+                await getattr(store, way)(meet)
+        await store.write(stats.probe)
+        found = (await ready(client))["database"]
+        assert found["said"] == "the database is damaged (page 7)"
+        assert "restore a backup" in found["remedy"]
+        assert "\ntocsin_database_damaged 1.0\n" in (await client.get("/metrics")).text
+    assert told == ["once"]
 
 
 async def test_a_database_of_a_newer_program_fails_readiness(store: Store) -> None:

@@ -34,7 +34,7 @@ from store.delivery import (
     sources,
 )
 from store.delivery.outcomes import attempt_outcomes
-from store.errors import Unavailable, Unusable
+from store.errors import Full, Unavailable, Unusable
 from store.hooks import hooks
 from store.monitoring import diagnosis
 from store.repositories import repositories
@@ -765,3 +765,13 @@ def _scanned(line: str) -> str:
     words = line.split()
     name = words[1] if words[0] == "SCAN" else ""
     return aliases.get(name, name)
+
+
+def test_a_full_database_is_a_lack_of_room(store: Store) -> None:
+    def fill(db: Connection) -> None:
+        db.execute("INSERT INTO probe (id, tried_at) VALUES (7, zeroblob(100000))")
+
+    store.read_sync(lambda db: db.value("PRAGMA max_page_count = 1"))
+    with pytest.raises(Full, match="database or disk is full"):
+        store.write_sync(fill)
+    assert "full" in store.condition.lack

@@ -118,6 +118,7 @@ FIRES = {
     "TocsinDown": {'up{job="tocsin"}': "0x60"},
     "TocsinStoreUnavailable": {"tocsin_store_up": "0x60"},
     "TocsinCommitsFail": {"tocsin_commit_failures_total": "0+1x60"},
+    "TocsinDatabaseDamaged": {"tocsin_database_damaged": "1x60"},
     "TocsinDeliveriesLag": {'tocsin_delivery_lag_seconds{instance="b"}': "61x60"},
     "TocsinNoWorker": {"tocsin_workers": "0x60"},
     "TocsinSendersDie": {"tocsin_sender_deaths_total": "0+1x60"},

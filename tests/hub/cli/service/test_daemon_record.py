@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from hub.cli.service.configuration import Configuration, Settings
-from hub.cli.service.daemon_record import effective, recorded
+from hub.cli.service.daemon import Daemon
+from hub.cli.service.daemon_record import damage_met, effective, recorded
+from hub.cli.service.notify import Notifier
+from store import Connection, Store
+from store.errors import Damaged
 
 STORE = "postgresql://ada:hush@host/db"
 
@@ -130,3 +135,20 @@ def test_settings_are_listed_without_the_password(run, monkeypatch: pytest.Monke
     for shown in (run("settings"), run("settings", "--json")):
         assert "postgresql://ada:...@host/db" in shown.stdout
         assert "hush" not in shown.stdout
+
+
+async def test_damage_that_a_daemon_meets_is_in_its_record(store: Store, tmp_path: Path) -> None:
+    def meet(db: Connection) -> None:
+        raise Damaged("page 7")
+
+    settings = Settings(data_dir=tmp_path)
+    daemon = Daemon(store, settings, lambda: settings, Notifier())
+    with recorded(settings, None) as daemon.record:
+        daemon.follow_damage()
+        assert damage_met(tmp_path) == []
+        with pytest.raises(Damaged):
+            await store.read(meet)
+        await until(lambda: damage_met(tmp_path) == ["page 7"])
+        assert daemon.status() == "page 7"
+    assert damage_met(tmp_path) == []
+    await store.close()

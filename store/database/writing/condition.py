@@ -1,0 +1,45 @@
+"""The condition of the database, as the transactions of this process meet it."""
+
+import time
+from collections.abc import Callable
+
+from store.errors import Damaged, Full
+
+# Seconds for which a lack of room is remembered, unless a write as large succeeds.
+REMEMBERED = 30.0
+
+
+class DatabaseCondition:
+    """Damage and lack of room since the store was opened. Any thread may use it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.damage = ""
+        """The first damage that a transaction met, or "". Later successes do not end it, because
+        they read other pages."""
+        self.on_damage: Callable[[], object] = lambda: None
+        """Called once, on the thread that met the damage."""
+        self._lack: tuple[float, int, str] | None = None
+
+    @property
+    def lack(self) -> str:
+        """Return why writes fail for lack of room, or ""."""
+        lack = self._lack
+        return lack[2] if lack is not None and self.clock() < lack[0] else ""
+
+    def note(self, error: BaseException | None, size: int = 0) -> None:
+        """Note the error of a transaction, or the success of a write of `size` bytes.
+
+        A file that has no room for a large write may have room for small ones. So only a write as
+        large as the one that failed shows that there is room again.
+        """
+        lack = self._lack
+        if error is None:
+            if lack is not None and size >= lack[1]:
+                self._lack = None
+        elif isinstance(error, Full):
+            largest = size if lack is None else max(size, lack[1])
+            self._lack = self.clock() + REMEMBERED, largest, str(error)
+        elif isinstance(error, Damaged) and not self.damage:
+            self.damage = str(error)
+            self.on_damage()
