@@ -16,6 +16,7 @@ StoreError
     NotUtf8      a stored text is not UTF-8
     InUse        another process uses it
     Unprepared   something else has to be done first: a right, a program, a driver
+      Outdated     an older program has written the database, and a start has to upgrade it
 """
 
 import errno
@@ -110,6 +111,10 @@ class InUse(Unusable):
 
 class Unprepared(Unusable):
     """Something else has to be done first. The message states what."""
+
+
+class Outdated(Unprepared):
+    """An older program has written the database. The start of a hub upgrades it."""
 
 
 _KINDS: dict[int, type[StoreError]] = {

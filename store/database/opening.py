@@ -11,7 +11,7 @@ from store.crypto.key_file import create_key_file, generate
 from store.crypto.vault import Vault, open_vault
 from store.database import encrypted_columns
 from store.database.connection import Engine
-from store.database.migrations import migrate, require_current
+from store.database.migrations import migrate, require_current, state
 from store.database.notifications import StoreNotifier
 from store.database.sqlite import pre_upgrade_backup, private_file
 from store.database.sqlite.engine import SqliteEngine
@@ -30,12 +30,14 @@ def open_store(
     key_file: Path | None = None,
     clock: Clock | None = None,
     create: bool = True,
+    upgrade: bool = True,
 ) -> Store:
     """Open the store at `url` and migrate it. If that changes a SQLite file, it is copied first.
 
     `url` is `sqlite` (a file in `data_dir`), `sqlite:///path` (a file elsewhere) or
-    `postgresql://...`. If `create` is False, nothing is created or migrated. Raises Unusable, with
-    the remedy, if the store cannot be opened.
+    `postgresql://...`. If `create` is False, nothing is created or migrated. If `upgrade` is False,
+    an existing database is not migrated. Raises Unusable, with the remedy, if the store cannot be
+    opened.
     """
     if create:
         make_directory(data_dir)
@@ -49,7 +51,7 @@ def open_store(
     vault = Vault([generate().value], key_path) if new else open_vault(key_path, create=False)
     store = Store(_engine(url, data_dir, vault), clock)
     with _close_on_error(store):
-        _prepare(store, None if is_server_url(url) else sqlite_path(url, data_dir), create)
+        _prepare(store, None if is_server_url(url) else sqlite_path(url, data_dir), create, upgrade)
         if new:
             _make_key(store, key_path)
         elif key_file is None:
@@ -87,14 +89,14 @@ def _close_on_error(store: Store) -> Iterator[None]:
         raise
 
 
-def _prepare(store: Store, path: Path | None, create: bool) -> None:
+def _prepare(store: Store, path: Path | None, create: bool, upgrade: bool) -> None:
     if path is not None:
         private_file.create(path)
     now = store.clock.now()
     before = None if path is None else partial(pre_upgrade_backup.create_backup, path, now=now)
     # The next transaction uses the same session, because a new one would read the schema again.
     with store.borrow_session() as session:
-        if create:
+        if create and (upgrade or state(session, now) is None):
             migrate(session, now, store.engine.words, before)
         else:
             require_current(session, now)

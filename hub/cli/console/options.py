@@ -107,14 +107,19 @@ def listing_of_store(command: Callable[Concatenate[Store, P], T]) -> Callable[..
     return listing(with_store(command))
 
 
-def opened(settings: Settings, *, create: bool) -> Store:
+def opened(settings: Settings, *, create: bool, upgrade: bool = True) -> Store:
     """Open the store of these settings.
 
     The store records the running command in the audit log when the command changes something. If
-    `create` is true and there is no installation, create one.
+    `create` is true and there is no installation, create one; if `upgrade` is true too, migrate an
+    older database.
     """
     store = open_store(
-        settings.store, data_dir=settings.data_dir, key_file=settings.key_file, create=create
+        settings.store,
+        data_dir=settings.data_dir,
+        key_file=settings.key_file,
+        create=create,
+        upgrade=upgrade,
     )
     store.audit_hook = AuditHook()
     return store

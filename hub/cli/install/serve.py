@@ -79,7 +79,8 @@ def serve(only: str | None, config: Path | None, store_url: str | None, **given:
         log.warning("%s is no setting", name)
     notifier = Notifier()
     notifier.status("opening the database")
-    store = options.opened(settings, create=True)
+    # An old hub may still run beside a new worker.
+    store = options.opened(settings, create=True, upgrade=only != "worker")
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_serve(Daemon(store, settings, read, notifier), only))
         exit_soon()

@@ -1,5 +1,7 @@
 """`tocsin backup`: a backup of the database in one file, made while the daemon runs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGTERM
 from typing import Any
@@ -12,11 +14,13 @@ from hub.cli.console.grammar import command
 from hub.cli.console.interactive import interrupted_by
 from hub.cli.console.progress import bar
 from hub.cli.service.configuration import Configuration, Settings
+from store import Store
 from store.backup import backup as making
 from store.backup.backup import Backup
 from store.crypto import owned_files
-from store.database.opening import is_server_url, sqlite_path
-from store.errors import Unusable
+from store.crypto.vault import open_vault
+from store.database.opening import is_server_url, open_unmigrated, sqlite_path
+from store.errors import Outdated, Unusable
 from worker.imports.directories import ImportDirectories
 
 
@@ -60,7 +64,7 @@ def backup(
     if is_server_url(settings.store):
         _leave_to_postgres("tocsin.dump" if file is None else str(file))
     database = sqlite_path(settings.store, settings.data_dir)
-    with options.opening(settings) as store:
+    with _opening(settings) as store:
         target = _target(file, settings, database, compress, store.clock.now())
         if keep is not None and file == target:
             raise click.UsageError("--keep needs a directory as FILE")
@@ -75,16 +79,35 @@ def backup(
                 on_progress=on_progress,
             )
         gone = [] if keep is None else making.prune_backups(target, database, keep)
-        options.attach_audit_actor(store).ids.update(
-            file=output.plain(target), bytes=made.size, events=made.events
-        )
-        store.write_sync(lambda db: None)
+        if store.audit_hook is not None:
+            options.attach_audit_actor(store).ids.update(
+                file=output.plain(target), bytes=made.size, events=made.events
+            )
+            store.write_sync(lambda db: None)
     _report(made, gone, settings, as_json=as_json)
     repositories = ImportDirectories(settings.data_dir).stores_folder
     if repositories.is_dir() and any(repositories.iterdir()):
         output.print_note(
             f"imported repositories are not in the backup: copy the directory {repositories} too"
         )
+
+
+@contextmanager
+def _opening(settings: Settings) -> Iterator[Store]:
+    """Open the store as it is. One that an older tocsin has written has no audit hook."""
+    try:
+        store = options.opened(settings, create=False)
+    except Outdated:
+        vault = open_vault(key_path(settings), create=False)
+        store = open_unmigrated(settings.store, data_dir=settings.data_dir, vault=vault)
+        output.print_note(
+            "an older tocsin has written the database: it is backed up as it is, and the audit log"
+            " gets no entry"
+        )
+    try:
+        yield store
+    finally:
+        store.shut()
 
 
 def key_path(settings: Settings) -> Path:

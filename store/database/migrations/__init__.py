@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from store.database.connection import Connection, Session
-from store.errors import Absent, StoreError, Unprepared, Unusable
+from store.errors import Absent, Outdated, StoreError, Unusable
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 TEXT = re.compile(r"\bTEXT\b")
@@ -58,16 +58,17 @@ def migrate(
 def require_current(session: Session, now: int) -> None:
     """Raise Unusable, with the remedy, if the database is not at this program's version.
 
-    Only a start migrates: beside a command, a daemon of the older version may be running.
+    Only the start of a hub migrates: beside a command or a worker, a hub of the older version may
+    be running.
     """
     found, wanted = state(session, now), steps()[-1][0]
     if found is None:
         raise Absent("the database has no tables of tocsin: `tocsin serve` makes them")
     _require_usable(*found)
     if found[0] < wanted:
-        raise Unprepared(
+        raise Outdated(
             f"the database is at step {found[0]}, and this program needs step {wanted}: restart"
-            " tocsin, hub and worker. The start upgrades the database"
+            " tocsin, hub and worker. The start of the hub upgrades the database"
         )
 
 

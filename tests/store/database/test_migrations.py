@@ -15,7 +15,7 @@ from store.accounts import accounts
 from store.clock import MovableClock
 from store.crypto.key_file import create_key_file
 from store.database import migrations
-from store.errors import Absent, StoreError, Unprepared, Unusable
+from store.errors import Absent, Outdated, StoreError, Unprepared, Unusable
 
 Opened = Callable[[], Store]
 
@@ -105,6 +105,23 @@ def test_a_command_does_not_migrate_under_a_daemon(
             open_store(url, data_dir=tmp_path / "data", create=False)
     monkeypatch.undo()
     assert opened().read_sync(recorded) == before
+
+
+def test_a_worker_makes_tables_and_does_not_migrate_under_a_hub(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "data"
+    store = open_store(url, data_dir=place, upgrade=False)
+    before = store.read_sync(recorded)
+    last = before[-1][0]
+    with_steps(monkeypatch, (last + 1, "9001_more.sql", "CREATE TABLE more (id {id})"))
+    with pytest.raises(Outdated, match="The start of the hub upgrades the database"):
+        open_store(url, data_dir=place, upgrade=False)
+    assert store.read_sync(recorded) == before
+    open_store(url, data_dir=place).shut()
+    open_store(url, data_dir=place, upgrade=False).shut()
+    assert len(store.read_sync(recorded)) == len(before) + 1
+    store.shut()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

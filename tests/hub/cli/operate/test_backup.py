@@ -96,6 +96,21 @@ def test_a_backup_is_made(run, seeded):
         assert raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
+def test_a_newer_program_backs_up_an_older_database(run, seeded, tmp_path, monkeypatch):
+    steps = migrations.steps()
+    later = (steps[-1][0] + 1, "9001_more.sql", "CREATE TABLE more (id {id})")
+    before = file.verify_database(seeded / "tocsin.db", seeded).step
+    target = tmp_path / "copy.db"
+    with monkeypatch.context() as newer:
+        newer.setattr(migrations, "steps", lambda: [*steps, later])
+        assert "an older tocsin has written the database" in run("backup", target).stderr
+    for database in (target, seeded / "tocsin.db"):
+        found = file.verify_database(database, database)
+        assert (found.step, found.events) == (before, 3)
+    run("restore", target)
+    assert logins(seeded) == ["ada"]
+
+
 def test_a_backup_goes_to_the_backup_folder_by_default(run, seeded):
     found = json.loads(run("backup", "--json").stdout)
     path = Path(found["file"])
