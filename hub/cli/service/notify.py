@@ -4,7 +4,6 @@ and the sockets that it passes on.
 Without a service manager, no message is sent, and there are no interval and no sockets.
 """
 
-import contextlib
 import os
 import socket
 import time
@@ -20,6 +19,7 @@ class Notifier:
         if self._address.startswith("@"):
             self._address = "\0" + self._address[1:]
         self._status = ""
+        self._unsent: list[str] = []
 
     @property
     def heard(self) -> bool:
@@ -29,39 +29,58 @@ class Notifier:
     def ready(self, status: str) -> None:
         """Report that the service is ready, at the start or after `reloading`."""
         self._status = status
-        self._send("READY=1", f"STATUS={status}")
+        self._send_surely("READY=1", f"STATUS={status}")
 
     def reloading(self) -> None:
         """Report that the settings are being reloaded; `ready` ends that."""
-        self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        self._send_surely("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
     def stopping(self, status: str) -> None:
         """Report that the service is stopping."""
         self._status = status
-        self._send("STOPPING=1", f"STATUS={status}")
+        self._send_surely("STOPPING=1", f"STATUS={status}")
 
     def status(self, status: str) -> None:
         """Set the line of `systemctl status`. It is sent only if it differs from the last one."""
         if status != self._status:
             self._status = status
-            self._send(f"STATUS={status}")
+            self._send("STATUS=" + _on_one_line(status))
 
     def alive(self) -> None:
         """Send a sign of life for the watchdog."""
         self._send("WATCHDOG=1")
 
-    def _send(self, *lines: str) -> None:
+    def retry(self) -> None:
+        """Send again, in order, what a busy service manager could not take.
+
+        It would otherwise end a service that never became ready.
+        """
+        while self._unsent and self._send(self._unsent[0]):
+            del self._unsent[0]
+
+    def _send_surely(self, *lines: str) -> None:
+        self._unsent.append("\n".join(map(_on_one_line, lines)))
+        self.retry()
+
+    def _send(self, message: str) -> bool:
+        """Return False if the service manager is too busy to take the message."""
         if not self._address:
-            return
-        message = "\n".join(line.replace("\n", " ") for line in lines)
-        # The socket does not block: a service manager that is busy must not stop the daemon. A
-        # message that it cannot take is lost.
-        with (
-            contextlib.suppress(OSError),
-            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender,
-        ):
+            return True
+        # The socket does not block: a service manager that is busy must not stop the daemon.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
             sender.setblocking(False)
-            sender.sendto(message.encode(), self._address)
+            try:
+                sender.sendto(message.encode(), self._address)
+            except BlockingIOError:
+                return False
+            except OSError:
+                # There is no service manager any more.
+                return True
+        return True
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", " ")
 
 
 def watchdog_seconds() -> float | None:

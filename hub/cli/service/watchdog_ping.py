@@ -41,6 +41,7 @@ async def _ping(daemon: Daemon, patience: float) -> None:
     """
     known = None
     while True:
+        daemon.notifier.retry()
         stuck = daemon.watchdog.stalled(patience / 2)
         if stuck is None:
             if math.isfinite(patience):

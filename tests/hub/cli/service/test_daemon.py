@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +300,27 @@ def test_a_status_is_sent_once_and_on_one_line(reported):
     notifier.status("one\nREADY=1")
     notifier.status("two")
     assert [reported(), reported()] == ["STATUS=one READY=1", "STATUS=two"]
+
+
+def test_the_state_reaches_a_service_manager_that_was_busy(reported):
+    """Signs of life may be lost, but the state must not be."""
+    notifier = notify.Notifier()
+    address = "\0" + os.environ["NOTIFY_SOCKET"][1:]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other, suppress(BlockingIOError):
+        other.setblocking(False)
+        while True:
+            other.sendto(b"WATCHDOG=1", address)
+    notifier.ready("at work")
+    notifier.stopping("soon")
+    notifier.alive()
+    said = [reported()]
+    notifier.retry()
+    while not said[-1].startswith("STOPPING"):
+        notifier.retry()
+        said.append(reported())
+    notifier.retry()
+    state = [one for one in said if one != "WATCHDOG=1"]
+    assert state == ["READY=1\nSTATUS=at work", "STOPPING=1\nSTATUS=soon"]
 
 
 def test_a_missing_service_manager_is_no_error(monkeypatch, tmp_path):
