@@ -25,6 +25,8 @@ class HubMetrics(MetricSet):
             "tocsin_requests_total",
             "Requests, by endpoint group and status",
             ("door", "status"),
+            # The alert rule compares the errors of these groups with all of their requests.
+            [(door, status) for door in ("topic", "events") for status in ("202", "500", "503")],
         )
         self.seconds = HistogramMetric(
             "tocsin_request_seconds",
