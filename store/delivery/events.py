@@ -40,7 +40,8 @@ def accept(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt | 
         results.append(receipt)
         fresh.append((receipt, arrival))
     for _, arrival in fresh:
-        minute_counters.increment(db, (arrival.repo_id, (minute_counters.EVENTS,)))
+        owner = arrival.repo_id or -arrival.org_id
+        minute_counters.increment(db, (owner, (minute_counters.EVENTS,)))
     if fresh:
         db.after_commit(db.notifier.arrived)
         fan_out(db, fresh)

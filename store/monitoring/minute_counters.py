@@ -29,15 +29,17 @@ EVENTS, DELIVERED, FAILED, DEAD, FILTERED, FIRST = 0, 1, 2, 3, 4, 5
 FEW = 2
 EVERY = tuple(range(len(COUNTED)))
 
-COUNTED_FOR = f"coalesce((SELECT o.repo_id FROM hook o WHERE o.id = hook_id), {EVERYWHERE})"
-"""SQL for the repository to whose counts a delivery belongs: its hook's.
+OWNER = "coalesce(repo_id, -org_id)"
+"""SQL for the owner of a hook's counts: its repository, or the negative id of its organization.
 
-Deliveries to other hooks, and to subscribers by WebSub, count for the installation alone. The
-repository's administrators cannot see them.
+Other hooks, and subscribers by WebSub, have none: they count for the installation alone. A
+repository's administrators see only deliveries to its own hooks.
 """
+COUNTED_FOR = f"coalesce((SELECT {OWNER} FROM hook o WHERE o.id = hook_id), {EVERYWHERE})"
+"""SQL for the OWNER to whose counts a delivery belongs: its hook's."""
 
 CountIncrement = tuple[int, Sequence[int]]
-"""A repository's id, and the indexes in COUNTED to increment, once for each occurrence."""
+"""An OWNER, and the indexes in COUNTED to increment, once for each occurrence."""
 
 
 def increment(db: Connection, counts: CountIncrement) -> None:
@@ -114,12 +116,17 @@ class PeriodCounts:
 
 
 def between(
-    db: Connection, since: int, until: int, step: int, repo_ids: Iterable[int] | None
+    db: Connection,
+    since: int,
+    until: int,
+    step: int,
+    repo_ids: Iterable[int] | None,
+    org_ids: Iterable[int] = (),
 ) -> dict[int, PeriodCounts]:
     """Return the counts between two minutes (`until` is exclusive), in periods of `step` minutes.
 
     The keys are the periods' first minutes. Empty periods are left out. `repo_ids` None is
-    everywhere.
+    everywhere. `org_ids` adds the counts of these organizations' own hooks and events.
     """
     sums = ", ".join(f"CAST(sum(t.{name}) AS BIGINT)" for name in COUNTED)
     given: dict[str, object] = {"since": since, "until": until, "step": step}
@@ -129,7 +136,7 @@ def between(
         source = (
             f"{db.each('repos', wanted='integer')} AS w JOIN tally t ON t.repo_id = w.wanted AND"
         )
-        given["repos"] = json_array(repo_ids)
+        given["repos"] = json_array([*repo_ids, *(-org_id for org_id in org_ids)])
     rows = db.tuples(
         f"SELECT (t.minute - :since) / :step, {sums} FROM {source} t.minute >= :since"
         " AND t.minute < :until GROUP BY 1",

@@ -11,6 +11,7 @@ from store import Row
 from store.alerts import problems
 from store.clock import MINUTE, SECOND
 from store.hook_state import hook_health
+from store.hooks.hook_targets import EVERYWHERE
 from store.monitoring import backlog as backlogs
 from store.monitoring import minute_counters
 from store.monitoring.minute_counters import PeriodCounts
@@ -24,7 +25,7 @@ SPANS = {"1h": ("1 hour", 60, 1), "6h": ("6 hours", 360, 5), "24h": ("24 hours",
 WINDOW = 2_000
 LISTED = 10
 PACE = 2 * SECOND
-# The maximum of minutes times repositories to add up; most of them have no data.
+# The maximum of minutes times owners to add up; most of them have no data.
 MOST_COUNTED = 100_000
 
 
@@ -69,18 +70,18 @@ def follow(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
 def summary(ctx: ViewContext, span: str) -> dict[str, Any]:
     """Return the figures, the charts, and the hooks with problems."""
     repo_ids = ctx.repositories()
+    org_ids = [] if repo_ids is None else ctx.organizations()
     text, minutes, step = SPANS[span]
     until = ctx.now // MINUTE + 1
     first = (until - minutes) // step * step
-    counted = repo_ids
-    if repo_ids is not None:
-        counted = repo_ids[-max(MOST_COUNTED // minutes, 1) :]
-    found = minute_counters.between(ctx.db, first, until, step, counted)
+    most = MOST_COUNTED // minutes
+    counted = None if repo_ids is None else repo_ids[-most:]
+    counted_orgs = _organizations(org_ids)[:most]
+    found = minute_counters.between(ctx.db, first, until, step, counted, counted_orgs)
     total = PeriodCounts()
     for one in found.values():
         total.add_period(one)
     last = found.get((until - 1 - first) // step * step + first, PeriodCounts())
-    org_ids = [] if repo_ids is None else ctx.organizations()
     backlog = _backlog(ctx, repo_ids, org_ids)
     failing = hook_health.unhealthy(ctx.db, repo_ids, LISTED, org_ids=org_ids)
     return {
@@ -97,18 +98,25 @@ def summary(ctx: ViewContext, span: str) -> dict[str, Any]:
         "failing": [hook_row(row, ctx.now) for row in failing],
         "charts": _charts(found, list(range(first, until, step)), step),
         "figures": ctx.figures if ctx.viewer.operator else None,
-        "with_organizations": bool(org_ids),
+        "with_installation": EVERYWHERE in org_ids,
         "left_out": len(repo_ids or ()) - len(counted or ()),
+        "left_out_organizations": len(_organizations(org_ids)) - len(counted_orgs),
         "origin": f"{ctx.origin}{ctx.services.urls.prefix}",
     }
+
+
+def _organizations(org_ids: list[int]) -> list[int]:
+    """Return the organizations, newest first, without EVERYWHERE: it has no counts of its own."""
+    return sorted((org_id for org_id in org_ids if org_id != EVERYWHERE), reverse=True)
 
 
 def _backlog(
     ctx: ViewContext, repo_ids: list[int] | None, org_ids: list[int]
 ) -> dict[str, int] | None:
     if repo_ids is not None:
-        counted = backlogs.of_owners(ctx.db, repo_ids)
-        mine = backlogs.of_owners(ctx.db, repo_ids, org_ids) if org_ids else counted
+        mine = counted = backlogs.of_owners(ctx.db, repo_ids, org_ids)
+        if EVERYWHERE in org_ids:
+            counted = backlogs.of_owners(ctx.db, repo_ids, _organizations(org_ids))
         oldest = mine.oldest_due_at
         counts = {"due": mine.due, "late": mine.late, "later": mine.later, "held": 0}
         # The success rate leaves out what is not among the counts of deliveries.

@@ -2116,7 +2116,7 @@ CREATE INDEX saved_view_shared ON saved_view (page, name) WHERE shared = 1;
 -- has its own rows, so that none waits for another.
 CREATE TABLE tally (
     minute BIGINT NOT NULL,
-    repo_id BIGINT NOT NULL,
+    repo_id BIGINT NOT NULL,            -- negative: the organization with this id, for its own hooks
     shard SMALLINT NOT NULL,
     events BIGINT NOT NULL DEFAULT 0,
     delivered BIGINT NOT NULL DEFAULT 0,    -- successful attempts

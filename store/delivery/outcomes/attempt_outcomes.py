@@ -41,7 +41,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     if rests := {o.hook_id: (o.version, o.held_until) for o in asked if o.held_until is not None}:
         websub.hold(db, rests)
     known = hook_failures.known_hooks(db, outcomes)
-    _count(db, outcomes, {hook_id: repo_id for hook_id, repo_id, *_ in known})
+    _count(db, outcomes, {hook_id: owner for hook_id, owner, *_ in known})
     disabled = hook_failures.update_hooks(db, outcomes, known)
     return disabled | websub.end_gone(db, gone) if gone else disabled
 
@@ -179,12 +179,12 @@ def _count_throttled(db: Connection, outcomes: Sequence[Outcome]) -> None:
     )
 
 
-def _count(db: Connection, outcomes: Sequence[Outcome], repo_ids: Mapping[int, int | None]) -> None:
-    """Count attempts in this minute. `repo_ids` has the repository of each hook that is of one."""
+def _count(db: Connection, outcomes: Sequence[Outcome], owners: Mapping[int, int | None]) -> None:
+    """Count attempts in this minute. `owners` has the OWNER of each hook's counts."""
     places: dict[int, list[int]] = {}
     for outcome in outcomes:
-        repo_id = repo_ids.get(outcome.hook_id) or EVERYWHERE
-        places.setdefault(repo_id, []).extend(_counted(outcome))
+        owner = owners.get(outcome.hook_id) or EVERYWHERE
+        places.setdefault(owner, []).extend(_counted(outcome))
     for counts in places.items():
         minute_counters.increment(db, counts)
 

@@ -7,13 +7,14 @@ from store.clock import HOUR
 from store.database.connection import Connection, json_array
 from store.delivery.outcomes.outcome import Outcome
 from store.hooks import hook_secrets, hooks
+from store.monitoring.minute_counters import OWNER
 from store.ordering.delivery_states import DELIVERED
 
 
 def known_hooks(db: Connection, outcomes: Sequence[Outcome]) -> Sequence[tuple[Any, ...]]:
-    """Return the rows of the hooks for `update_hooks`. The id and `repo_id` come first."""
+    """Return the rows of the hooks for `update_hooks`. The id and the counts' OWNER come first."""
     return db.tuples(
-        "SELECT id, repo_id, version, active, failing_since, held_until, url FROM hook WHERE id IN"
+        f"SELECT id, {OWNER}, version, active, failing_since, held_until, url FROM hook WHERE id IN"
         f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
         hooks=json_array({outcome.hook_id for outcome in outcomes}),
     )

@@ -2,6 +2,7 @@
 
 import os
 import runpy
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from store.clock import MINUTE, SECOND
 from store.delivery import deliveries, events, exhausted, leases
 from store.delivery.outcomes import attempt_outcomes
 from store.hooks import hooks
-from store.hooks.hook_targets import SYSTEM
+from store.hooks.hook_targets import SYSTEM, organization
 from store.monitoring import minute_counters, shards
 from store.monitoring.minute_counters import BOUNDS, PeriodCounts
 from store.ordering import operations
@@ -20,10 +21,10 @@ from store.ordering.delivery_states import DEAD
 
 
 def counted(
-    world: World, repo_ids: list[int] | None = None, step: int = 1
+    world: World, repo_ids: list[int] | None = None, step: int = 1, orgs: Sequence[int] = ()
 ) -> dict[int, PeriodCounts]:
     first = world.now // MINUTE - 10
-    found = world.store.read_sync(minute_counters.between, first, first + 20, step, repo_ids)
+    found = world.store.read_sync(minute_counters.between, first, first + 20, step, repo_ids, orgs)
     return {minute - first: tally for minute, tally in found.items()}
 
 
@@ -87,6 +88,24 @@ def test_other_hooks_count_for_the_installation_alone(world: World) -> None:
     found = (counted(world), counted(world, [world.repo["id"]]))
     assert [total(one) for one in found] == [(4, 6, 1), (4, 3, 0)]
     assert [one[10].dead for one in found] == [6, 1]
+
+
+def test_hooks_of_an_organization_count_for_the_organization(world: World) -> None:
+    """Its owners see all of them, and who administers one of its repositories sees none."""
+    owner, lease = organization(world.repo["owner_id"]), world.lease()
+    wide = world.store.write_sync(hooks.create, owner, url=URL, events=["push", "team"])
+    world.arrive("a")
+    world.arrive("b")
+    world.arrive("c", name="team", repo_id=0, org_id=owner.id)
+    first, second, third = world.claim(lease, wide["id"])
+    outcomes = [world.outcome(lease, first), world.failure(lease, second)]
+    world.store.write_sync(attempt_outcomes.record, outcomes)
+    world.store.write_sync(deliveries.mark_dead, lease, [third.id], "gone")
+    found = [counted(world, repos, orgs=orgs) for repos, orgs in (
+        (None, []), ([], [owner.id]), ([world.repo["id"]], []), ([world.repo["id"]], [owner.id]),
+    )]  # fmt: skip
+    assert [total(one) for one in found] == [(3, 1, 1), (1, 1, 1), (2, 0, 0), (3, 1, 1)]
+    assert [one[10].dead for one in found] == [1, 1, 0, 1]
 
 
 def test_a_late_failure_of_a_delivered_delivery_is_no_death(world: World) -> None:

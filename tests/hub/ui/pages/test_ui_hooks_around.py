@@ -12,6 +12,7 @@ from ui_trials import Trials
 from ui_world import World
 
 from hub.auth import credentials
+from hub.ui.pages import overview
 from hub.ui.viewer import DashboardViewer
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, sessions, tokens
@@ -97,7 +98,12 @@ async def test_an_administrator_of_a_repository_sees_only_its_own(around: Around
 
 async def test_the_overview_counts_the_deliveries_of_the_lists(around: Around) -> None:
     store, seed = around.world.store, around.world.seed
-    seen = ((around.token(seed.reader, *OWNING), 1), (around.world.operator, 3))
+    seen = (
+        (around.token(seed.reader, *OWNING), 1),
+        (around.token(seed.octo, *OWNING), 2),
+        (around.token(seed.octo, "admin:org_hook"), 1),
+        (around.world.operator, 3),
+    )
     async with open_dashboard(store) as browser:
         for token, many in seen:
             browser.client.cookies.clear()
@@ -105,6 +111,19 @@ async def test_the_overview_counts_the_deliveries_of_the_lists(around: Around) -
             assert f"Delivered {many} " in text_of(await browser.page("/ui"))
             page = text_of(await browser.page("/ui/deliveries"))
             assert f"Show {many} delivery attempt" in page
+
+
+async def test_the_overview_says_how_many_organizations_it_leaves_out(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, seed = around.world.store, around.world.seed
+    later = store.write_sync(accounts.create, "zenith", kind="Organization")
+    store.write_sync(accounts.join, later["id"], seed.octo["id"], "admin")
+    monkeypatch.setattr(overview, "MOST_COUNTED", 60)
+    async with open_dashboard(store, around.token(seed.octo, "admin:org_hook")) as browser:
+        page = text_of(await browser.page("/ui"))
+        assert "Delivered 0 " in page
+        assert "1 organization is left out" in page
 
 
 def _retry_later(db: Connection, hook_id: int) -> None:
@@ -139,7 +158,7 @@ async def test_an_owner_finds_the_deliveries_of_the_organization(
         store.write_sync(_retry_later, around.org)
         page = text_of(await browser.page("/ui"))
         assert "Pending 1 " in page
-        assert "0 failed for good, 0 wait" in page
+        assert "0 failed for good, 1 wait" in page
         last = f"/ui/deliveries/{around.attempt(around.org)}"
         async with browser.listening("/ui/deliveries/live", after="0") as heard:
             await heard.until(last)
