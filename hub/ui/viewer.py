@@ -207,12 +207,12 @@ class DashboardViewer:
             raise Forbidden(LOOKS_ONLY)
         self._check(db, hook, WRITE, TO_ORGANIZATION)
 
-    def check_change_of(self, db: Connection, repo: Row) -> None:
-        """Check that they may change a repository's hooks. Raises Missing or Forbidden if not."""
-        if self.is_guest:
-            raise Forbidden(LOOKS_ONLY)
-        if not self.is_unbound:
-            access.check(db, WRITE, self.caller, repo)
+    def check_change_of(self, db: Connection, target: HookTarget) -> None:
+        """Check that they may change a target's hooks, and create some.
+
+        Raises Missing or Forbidden if not.
+        """
+        self.check_change(db, {**target.columns, "oauth_app_id": creator_of(self.caller)})
 
     def check_change_all(self, db: Connection) -> None:
         """Check that they may change the hooks of all repositories.
@@ -229,18 +229,18 @@ class DashboardViewer:
         """
         if self.is_guest:
             raise Forbidden(LOOKS_ONLY)
-        if self.caller is None or not may(self.caller, TO_ORGANIZATION):
+        if not self.may_change_organizations:
             self.check_token(WRITE)
+
+    @property
+    def may_change_organizations(self) -> bool:
+        """Return whether they can have the right to change hooks of some organizations."""
+        return self.is_unbound or (self.caller is not None and may(self.caller, TO_ORGANIZATION))
 
     @property
     def may_change_any(self) -> bool:
         """Return whether their token can give the right to change some hooks."""
         return _passes(self.check_change_any)
-
-    @property
-    def may_create(self) -> bool:
-        """Return whether their token can give the right to create hooks, of repositories alone."""
-        return not self.is_guest and self.is_covered(WRITE)
 
     @property
     def may_run(self) -> bool:

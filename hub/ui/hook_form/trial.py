@@ -14,7 +14,7 @@ from store.errors import Invalid, Unprepared
 from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.hooks.hook_options import DeliveryOptions
-from store.hooks.hook_targets import target_of
+from store.hooks.hook_targets import HookTarget
 from store.hooks.trial import TrialAnswer, TrialRequest
 
 EVENTS = tuple(sorted(PLATFORM_EVENTS | HUB_EVENTS))
@@ -49,8 +49,13 @@ class PlannedTrial:
         return TrialResult(self.request.event, self.origin, answer, self.sends)
 
 
-def plan(ctx: ViewContext, repo: Row | None, body: Any, hook: Row | None = None) -> PlannedTrial:
-    """Return the trial that a form asks for. `body` is the request for the API."""
+def plan(
+    ctx: ViewContext, target: HookTarget, repo: Row | None, body: Any, hook: Row | None = None
+) -> PlannedTrial:
+    """Return the trial that a form asks for. `body` is the request for the API.
+
+    The example is of `repo`, which a hook of a repository belongs to.
+    """
     event = ctx.form.get("trial_event", "ping")
     if event not in EVENTS:
         raise Invalid(f"There is no event {event[:100]!r}.", field="trial_event", resource="Hook")
@@ -71,7 +76,7 @@ def plan(ctx: ViewContext, repo: Row | None, body: Any, hook: Row | None = None)
         body=example.body,
         hook_id=0 if hook is None else hook["id"],
         keys=[] if hook is None else signing_keys.wanted_keys(ctx.db, hook["id"], options),
-        target=None if hook is None else target_of(hook),
+        target=target,
         options=DeliveryOptions.model_validate(options),
         repository=event_fields.own_repository(ctx.db, repo_id, example.body),
     )

@@ -118,10 +118,13 @@ def hook_with_example(ctx: ViewContext) -> tuple[Row, Row | None, str]:
     none, and for the hook of an app.
     """
     hook, repo, place = changeable_hook(ctx)
-    return hook, repo or _newest_repository(ctx, target_of(hook)), place
+    return hook, repo or example_repository(ctx, target_of(hook)), place
 
 
-def _newest_repository(ctx: ViewContext, target: HookTarget) -> Row | None:
+def example_repository(ctx: ViewContext, target: HookTarget) -> Row | None:
+    """Return the repository of the examples for a target's hooks, as `hook_with_example` does."""
+    if target.kind == "repository":
+        return ctx.viewer.repository(ctx.db, target.id)
     if target.kind == "app":
         # An account that installed it need not have accepted the event of the example.
         return None

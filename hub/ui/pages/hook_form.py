@@ -3,7 +3,7 @@
 from typing import Any
 
 from hub.api.hooks import hook_requests as api
-from hub.api.hooks.hook_access import WRITE
+from hub.api.hooks.hook_access import creator_of
 from hub.http.errors import HubError
 from hub.rest.context import Services
 from hub.ui.catalog.meanings import meaning
@@ -15,19 +15,25 @@ from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import ROOT, ActionResult, Refusal, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.errors import Conflict, Missing
+from store.accounts import accounts, organizations
+from store.errors import Conflict, Missing, existing
 from store.hooks import hooks
-from store.hooks.event_names import FITTING
-from store.hooks.hook_targets import repository, target_of
+from store.hooks.event_names import FITTING, OWN
+from store.hooks.hook_targets import HookTarget, organization, repository, target_of
 from store.repositories import repositories
 
 ui = Section()
 
 TEMPLATE = "hook_form.html"
-# The number of repositories that the field suggests.
+# The number of organizations, and of repositories, that the field suggests.
 SUGGESTED = 100
-LABELS = {"url": "URL", "own_secret": "Secret", "retries": "Retry schedule"} | access.LABELS
+LABELS = {
+    "url": "URL",
+    "own_secret": "Secret",
+    "retries": "Retry schedule",
+} | access.LABELS
 """The labels of fields, if their names do not say the same."""
+EITHER = {"repository": "Repository or organization"}
 OPENED = "opened"
 """The field with the time of the hook's last change when the form was opened."""
 STALE = "The hook has changed since you opened this form."
@@ -37,15 +43,17 @@ CREATED = "The hook has been created. A ping is on its way to it."
 def form_values(ctx: ViewContext, shown: HookFields, hook: Row | None = None) -> dict[str, Any]:
     """Return the form's values for the template."""
     kind = target_of(hook).kind if hook else "repository"
+    offered = set() if hook else _for_organizations_alone(ctx)
     return {
         "fields": shown,
         "hook": hook,
         "opened": ctx.form.get(OPENED) or (str(hook["updated_at"]) if hook else ""),
         "platform": {name: meaning(name) for name in sorted(FITTING[kind])},
         "own": {name: meaning(name) for name in fields.own_events(kind)},
+        "of_organizations": {name: meaning(name) for name in sorted(offered)},
         "options": OPTIONS,
         "access_groups": access.GROUPS,
-        "labels": LABELS,
+        "labels": LABELS | EITHER if offered else LABELS,
         "again": shown.access.forgotten(),
         "secrets": SECRETS,
         "repositories": [] if hook else _suggested(ctx),
@@ -58,47 +66,63 @@ def form_values(ctx: ViewContext, shown: HookFields, hook: Row | None = None) ->
     }
 
 
+def _for_organizations_alone(ctx: ViewContext) -> set[str]:
+    """Return the events of organizations that no repository has, if the viewer may own any."""
+    if not ctx.viewer.may_change_organizations:
+        return set()
+    of_organization, of_repository = (
+        FITTING[kind] | OWN[kind] for kind in ("organization", "repository")
+    )
+    return set(of_organization - of_repository)
+
+
 def _suggested(ctx: ViewContext) -> list[str]:
-    """Return the names of the newest repositories whose hooks the viewer may see."""
+    """Return the names of the newest organizations and repositories with hooks to see."""
     mine = (ctx.repositories() or [])[-SUGGESTED:]
-    return sorted(row["full_name"] for row in repositories.of(ctx.db, mine).values())
+    owned = sorted(ctx.organizations())[-SUGGESTED:]
+    return [
+        *sorted(row["login"] for row in accounts.of(ctx.db, owned).values()),
+        *sorted(row["full_name"] for row in repositories.of(ctx.db, mine).values()),
+    ]
 
 
 @ui.page("/hooks/new", TEMPLATE)
 def new_hook(ctx: ViewContext) -> dict[str, Any]:
     """Show the form of a new hook."""
-    ctx.viewer.check_token(WRITE)
+    ctx.viewer.check_change_any()
     return form_values(ctx, HookFields(ctx.asked("repository"), url=ctx.asked("url", 2048)))
 
 
-def _prepare_new(ctx: ViewContext) -> tuple[int, api.NewHook]:
+def _prepare_new(ctx: ViewContext) -> tuple[HookTarget, api.NewHook]:
     posted = fields.posted(ctx.form)
-    repo = chosen_repository(ctx, posted.repository)
-    return repo["id"], validation.new_hook(posted.request())
+    return chosen_target(ctx, posted.repository), validation.new_hook(posted.request())
 
 
-def chosen_repository(ctx: ViewContext, named: str) -> Row:
-    """Return the repository named owner/name, whose hooks the viewer may change.
+def chosen_target(ctx: ViewContext, named: str) -> HookTarget:
+    """Return the repository `owner/name` or the organization whose hooks the viewer may change.
 
     Raises Mistakes if there is none.
     """
-    ctx.viewer.check_token(WRITE)
-    owner, _, name = named.partition("/")
-    repo = repositories.find(ctx.db, owner, name)
+    ctx.viewer.check_change_any()
     try:
-        if repo is None:
-            raise Missing("repository")
-        ctx.viewer.check_change_of(ctx.db, repo)
+        target = _target(ctx, named)
+        ctx.viewer.check_change_of(ctx.db, target)
     except (HubError, Missing):
-        raise Mistakes(
-            {"repository": f"There is no repository {named!r} whose hooks you may change."}
-        ) from None
-    return repo
+        message = f"There is no repository or organization {named!r} whose hooks you may change."
+        raise Mistakes({"repository": message}) from None
+    return target
+
+
+def _target(ctx: ViewContext, named: str) -> HookTarget:
+    owner, slash, name = named.partition("/")
+    if slash:
+        return repository(existing(repositories.find(ctx.db, owner, name), "repository")["id"])
+    return organization(existing(organizations.by_login(ctx.db, owner), "organization")["id"])
 
 
 async def _check_new(
-    services: Services, prepared: tuple[int, api.NewHook]
-) -> tuple[int, api.NewHook]:
+    services: Services, prepared: tuple[HookTarget, api.NewHook]
+) -> tuple[HookTarget, api.NewHook]:
     await api.check_new_hook(services, prepared[1])
     return prepared
 
@@ -111,11 +135,12 @@ def _show_new_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
 @ui.act("/hooks/new", prepare=_prepare_new, before=_check_new, refused=_show_new_again)
 def create_hook(ctx: ViewContext) -> ActionResult | RenderedPage:
     """Create a hook. If the hub made its secret, show the secret this once."""
-    repo_id, body = ctx.prepared
-    repo = ctx.viewer.repository(ctx.db, repo_id)
-    ctx.viewer.check_change_of(ctx.db, repo)
-    made = api.created(ctx.context(("ping",)), repository(repo_id), body)
-    ids = {"repository": repo_id, "id": made["id"]}
+    target, body = ctx.prepared
+    ctx.viewer.check_change_of(ctx.db, target)
+    # As in the API: only hooks of organizations belong to the application that made them.
+    creator = creator_of(ctx.viewer.caller) if target.kind == "organization" else None
+    made = api.created(ctx.context(("ping",)), target, body, creator)
+    ids = {target.kind: target.id, "id": made["id"]}
     if ctx.form.get("secret") != "new":
         return ActionResult(f"{ROOT}/hooks/{made['id']}", CREATED, ids)
     values = {"hook": made, "secret": body["config"]["secret"], "had": False, "until": None}

@@ -4,25 +4,27 @@ from hub.api.hooks.hook_requests import check_hook_config, check_token_url
 from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
 from hub.ui.hook_form.trial import PlannedTrial, TrialResult
-from hub.ui.pages.hook import PATH, changeable_hook, hook_with_example
-from hub.ui.pages.hook_form import TEMPLATE, chosen_repository, form_values
+from hub.ui.pages.hook import PATH, changeable_hook, example_repository, hook_with_example
+from hub.ui.pages.hook_form import TEMPLATE, chosen_target, form_values
 from hub.ui.section import Refusal, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
+from store.hooks.hook_targets import target_of
 
 ui = Section()
 
 
 def _prepare_new(ctx: ViewContext) -> PlannedTrial:
     posted = fields.posted(ctx.form)
-    repo = chosen_repository(ctx, posted.repository)
-    return trial.plan(ctx, repo, validation.new_hook(posted.request()))
+    target = chosen_target(ctx, posted.repository)
+    body = validation.new_hook(posted.request())
+    return trial.plan(ctx, target, example_repository(ctx, target), body)
 
 
 def _prepare_changed(ctx: ViewContext) -> PlannedTrial:
     hook, repo, _ = hook_with_example(ctx)
     body = validation.hook_change(fields.posted(ctx.form, hook).change())
-    return trial.plan(ctx, repo, body, hook)
+    return trial.plan(ctx, target_of(hook), repo, body, hook)
 
 
 async def _try(services: Services, planned: PlannedTrial) -> TrialResult:

@@ -7,6 +7,7 @@ from hub.ui.view_context import ViewContext
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Missing
 from store.hooks import hooks
+from store.hooks.hook_targets import repository
 
 
 def may_start(ctx: ViewContext, chosen: Iterable[ReplaySelection]) -> bool:
@@ -27,7 +28,7 @@ def _check_change(ctx: ViewContext, repo_id: int | None, hook_id: int | None) ->
     """Check that the viewer may replay the events of this repository, to this hook, or all."""
     hook = None if hook_id is None else hooks.by_id(ctx.db, hook_id)
     if repo_id is not None:
-        ctx.viewer.check_change_of(ctx.db, ctx.viewer.repository(ctx.db, repo_id))
+        ctx.viewer.check_change_of(ctx.db, repository(repo_id))
     elif hook is None:
         ctx.viewer.check_change_all(ctx.db)
     if hook is not None and hook["repo_id"] is None:

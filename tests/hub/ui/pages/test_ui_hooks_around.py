@@ -17,6 +17,8 @@ from hub.ui.viewer import DashboardViewer
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, sessions, tokens
 from store.apps import app_hooks
+from store.audit import audit_search
+from store.audit.audit_search import AuditFilter
 from store.clock import HOUR
 from store.delivery import event_queries, outbox
 from store.hooks import hook_links, hooks
@@ -194,6 +196,92 @@ async def test_an_event_counts_the_deliveries_that_the_viewer_may_see(around: Ar
             assert (f"/ui/events/{around.event + 1}" in page) == is_lone
 
 
+NEW = {
+    "repository": "acme", "url": "https://receiver.example/new", "content_type": "json",
+    "verify": "1", "active": "1", "which": "some", "events": ["team", "issue_field", "push"],
+    "secret": "none",
+}  # fmt: skip
+
+
+def _newest_hook(around: Around) -> Row:
+    last = "SELECT max(id) FROM hook"
+    store = around.world.store
+    return required(store.read_sync(hooks.by_id, store.read_sync(lambda db: db.value(last))))
+
+
+@pytest.mark.parametrize("who", ["owner", "application", "administrator"])
+async def test_an_owner_makes_one_of_the_organization(around: Around, who: str) -> None:
+    store, octo = around.world.store, around.world.seed.octo
+    acme = required(store.read_sync(accounts.by_login, "acme"))
+    _, app = store.write_sync(apps.create, octo["id"], "Loom", url="https://loom.example/")
+    given = {"kind": "oauth", "scopes": ["admin:org_hook"], "app_id": app["id"]}
+    token, creator = {
+        "owner": (around.token(octo, "admin:org_hook"), None),
+        "application": (store.write_sync(tokens.create, octo["id"], **given)[0], app["id"]),
+        "administrator": ("the token of administrators", None),
+    }[who]
+    async with open_dashboard(store, token, admin_token="the token of administrators") as browser:
+        page = await browser.page("/ui/hooks/new")
+        assert ('<option value="acme">' in page) is (who == "owner")
+        assert {f'value="{name}"' in page for name in ("team", "issue_field")} == {True}
+        answer = await browser.post("/ui/hooks/new", NEW, on="/ui/hooks/new")
+        assert answer.status_code == 303, text_of(answer.text)
+        made = _newest_hook(around)
+        assert answer.headers["location"] == f"/ui/hooks/{made['id']}"
+        assert (made["org_id"], made["repo_id"]) == (acme["id"], None)
+        assert made["oauth_app_id"] == creator
+        assert made["events"] == ["issue_field", "push", "team"]
+        assert [row["name"] for row in waiting(store, made["id"])] == ["ping"]
+        (entry,) = store.read_sync(
+            audit_search.page, AuditFilter(actions=["ui/create-hook"]), limit=2
+        )
+        assert entry["details"] == {"organization": acme["id"], "id": made["id"]}
+        assert "Organization acme" in text_of(await browser.page(f"/ui/hooks/{made['id']}"))
+
+
+async def test_nobody_else_makes_one_of_an_organization(around: Around) -> None:
+    """The messages do not say whether there is such an organization."""
+    store, seed = around.world.store, around.world.seed
+    last = _newest_hook(around)["id"]
+    tried = [(seed.reader, "acme", OWNING), (seed.octo, "acme", ["write:repo_hook"])]
+    tried += [(seed.octo, name, OWNING) for name in ("octo", "nobody")]
+    async with open_dashboard(store) as browser:
+        for account, named, scopes in tried:
+            browser.client.cookies.clear()
+            await browser.sign_in(around.token(account, *scopes))
+            page = await browser.page("/ui/hooks/new")
+            assert ('value="team"' in page) is (scopes == OWNING)
+            assert ("scope admin:org_hook" in text_of(page)) is (scopes != OWNING)
+            form = NEW | {"repository": named, "events": "push"}
+            answer = await browser.post("/ui/hooks/new", form, on="/ui/hooks/new")
+            assert answer.status_code == 422
+            assert f"organization '{named}' whose hooks you may change" in text_of(answer.text)
+    assert _newest_hook(around)["id"] == last
+
+
+async def test_a_hook_of_a_repository_gets_no_events_of_organizations(around: Around) -> None:
+    token = around.token(around.world.seed.octo, *OWNING)
+    async with open_dashboard(around.world.store, token) as browser:
+        form = NEW | {"repository": "acme/engine"}
+        answer = await browser.post("/ui/hooks/new", form, on="/ui/hooks/new")
+        assert answer.status_code == 422
+        assert 'id="events-wrong"' in answer.text
+        assert 'value="team" checked' in answer.text
+
+
+async def test_a_new_hook_of_an_organization_is_tried(around: Around) -> None:
+    trials, token = Trials(), around.token(around.world.seed.octo, *OWNING)
+    last = _newest_hook(around)["id"]
+    async with open_dashboard(around.world.store, token, trials=trials) as browser:
+        form = NEW | {"trial_event": "push"}
+        answer = await browser.post("/ui/hooks/new/try", form, on="/ui/hooks/new")
+        assert answer.status_code == 200, text_of(answer.text)
+        (asked,) = trials.asked
+        assert asked.target == organization(around.repo["owner_id"])
+        assert b"refs/heads/main" in asked.body
+    assert _newest_hook(around)["id"] == last
+
+
 async def test_an_owner_sees_and_changes_those_of_the_organization(around: Around) -> None:
     store, token = around.world.store, around.token(around.world.seed.octo, *OWNING)
     async with open_dashboard(store, token) as browser:
@@ -331,7 +419,7 @@ async def test_an_owner_retries_and_silences_with_the_scope_of_organizations_alo
     token = around.token(around.world.seed.octo, "admin:org_hook")
     form = {"attempt": str(around.attempt(around.org)), "hours": "1"}
     async with open_dashboard(store, token) as browser:
-        assert "/ui/hooks/new" not in await browser.page("/ui/hooks")
+        assert "/ui/hooks/new" in await browser.page("/ui/hooks")
         listed = f"/ui/deliveries?hook={around.org}"
         assert (await browser.page(listed)).count('form="retry"') == 1
         async with browser.listening(f"/ui/deliveries/live?hook={around.org}&after=0") as heard:
