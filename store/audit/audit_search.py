@@ -1,4 +1,4 @@
-"""Search in the audit log by actor, action and time."""
+"""Search in the audit log by actor, action, target and time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +16,8 @@ from store.errors import NotUtf8
 Column = Literal["actor", "action"]
 # The limits of names that are examined, and that are found, for a part of a name.
 MOST_EXAMINED, MOST_NAMES = 5_000, 100
+# No index has the parts of targets, so a search for one examines the newest entries alone.
+MOST_SEARCHED = 100_000
 # No later time can be shown, in microseconds.
 YEAR_9999 = 253_370_764_800 * SECOND
 TEXTS = frozenset(
@@ -24,10 +26,11 @@ TEXTS = frozenset(
 _AS_BYTES = ", ".join(
     f"CAST({name} AS BLOB) AS {name}" if name in TEXTS else name for name in CONTENT.split(", ")
 )
+_LAST = "SELECT id FROM audit WHERE at < :until ORDER BY at DESC, id DESC LIMIT 1"
 _BOUNDS = {
     "before": "x.id < :before",
     "since": "x.id >= (SELECT id FROM audit WHERE at >= :since ORDER BY at, id LIMIT 1)",
-    "until": "x.id <= (SELECT id FROM audit WHERE at < :until ORDER BY at DESC, id DESC LIMIT 1)",
+    "until": f"x.id <= ({_LAST})",
 }
 
 
@@ -36,7 +39,8 @@ class AuditFilter:
     """A filter for entries: by these actors, of these actions, in a period.
 
     `since` is inclusive and `until` exclusive, in microseconds. `before` keeps out entries from
-    this number on. None means any.
+    this number on. `target` is a part of the target, in any case: then only the newest
+    MOST_SEARCHED of all these entries are examined. None means any.
     """
 
     actors: Sequence[str] | None = None
@@ -44,6 +48,7 @@ class AuditFilter:
     since: int | None = None
     until: int | None = None
     before: int | None = None
+    target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,25 @@ def find(
     partial = [text for text, found in ((actor, actors), (action, actions)) if found.more]
     wanted = replace(limits, actors=actors.names, actions=actions.names)
     return wanted, partial
+
+
+def searched_from(db: Connection, wanted: AuditFilter) -> int | None:
+    """Return the first entry that a search for a target examines, if earlier ones follow.
+
+    It is the `before` with which to search them.
+    """
+    if wanted.target is None:
+        return None
+    # The numbers of entries are consecutive.
+    first, since = _first_examined(db, wanted), wanted.since or 0
+    earlier = "SELECT 1 FROM audit WHERE id = :id AND at >= :since"
+    return first if db.exists(earlier, id=first - 1, since=since) else None
+
+
+def _first_examined(db: Connection, wanted: AuditFilter) -> int:
+    given = {} if wanted.until is None else {"until": wanted.until}
+    newest = db.value(_LAST if given else "SELECT max(id) FROM audit", **given) or 0
+    return int(min(newest + 1, wanted.before or newest + 1)) - MOST_SEARCHED
 
 
 def page(db: Connection, wanted: AuditFilter | None = None, *, limit: int) -> list[Row]:
@@ -148,6 +172,9 @@ def _source(db: Connection, wanted: AuditFilter, *, newest: bool) -> tuple[str, 
         name: value for name in _BOUNDS if (value := getattr(wanted, name)) is not None
     }
     where = [_BOUNDS[name] for name in given]
+    if wanted.target is not None:
+        given |= {"target": containing(wanted.target), "first": _first_examined(db, wanted)}
+        where.append("x.id >= :first AND lower(x.target) LIKE :target ESCAPE '!'")
     chosen = {"actor": wanted.actors, "action": wanted.actions}
     names = {column: json_array(found) for column, found in chosen.items() if found is not None}
     where += [f"x.{column} = w.{column}" for column in names]

@@ -35,6 +35,12 @@ def audit() -> None:
 @click.option("--what", type=WordType(), metavar="ACTION",
               help="Only this operation or command. If there is none, all whose name contains"
               " it.")  # fmt: skip
+@click.option(
+    "--on",
+    type=WordType(),
+    metavar="TARGET",
+    help="Only changes whose target contains this, such as ada/engine or hooks/12.",
+)
 @click.option("--before", metavar="NUMBER", type=IdType(), help="Only entries before this one.")
 @options.limit
 @options.listing_of_store
@@ -43,12 +49,13 @@ def list_entries(
     since: int | None,
     who: str | None,
     what: str | None,
+    on: str | None,
     before: int | None,
     limit: int,
     as_json: bool,
 ) -> None:
     """List who changed what, newest first."""
-    limits = AuditFilter(since=since, before=before)
+    limits = AuditFilter(since=since, before=before, target=on)
     wanted, partial = store.read_sync(audit_search.find, who or "", what or "", limits)
     found = store.read_sync(audit_search.page, wanted, limit=limit)
     empty = "no such entries: `tocsin audit list` lists all there are"
@@ -57,8 +64,10 @@ def list_entries(
         output.print_note(
             f"more names contain {text} than the search takes in: enter a longer part"
         )
-    if len(found) == limit and not as_json:
-        output.print_note(f"for older entries: --before {found[-1]['id']}")
+    older = found[-1]["id"] if len(found) == limit else None
+    older = older or store.read_sync(audit_search.searched_from, wanted)
+    if older and not as_json:
+        output.print_note(f"for older entries: --before {older}")
 
 
 def _shape(row: Row) -> Row:

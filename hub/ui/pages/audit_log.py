@@ -4,7 +4,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from hub.ui.lists import filters
+from hub.ui.lists import filters, paging
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, PanelUpdate, Section
@@ -32,10 +32,9 @@ LIST = NewestList(
 def list_entries(ctx: ViewContext) -> dict[str, Any]:
     """List the entries that match the query, newest first or in the chosen order."""
     asked = filters.period(ctx)
-    chosen = {**{name: ctx.asked(name, 500) for name in ("who", "what")}, **asked.chosen}
-    wanted, partial = audit_search.find(
-        ctx.db, chosen["who"], chosen["what"], AuditFilter(since=asked.since, until=asked.until)
-    )
+    chosen = {**{name: ctx.asked(name, 500) for name in ("who", "what", "on")}, **asked.chosen}
+    limits = AuditFilter(since=asked.since, until=asked.until, target=chosen["on"] or None)
+    wanted, partial = audit_search.find(ctx.db, chosen["who"], chosen["what"], limits)
     rows, values = LIST.page(
         ctx,
         chosen,
@@ -46,6 +45,7 @@ def list_entries(ctx: ViewContext) -> dict[str, Any]:
     )
     return {
         **values,
+        **_searched(ctx, wanted, chosen, values),
         "partial": partial,
         "entries": [entry_row(row) for row in rows],
         "chosen": chosen,
@@ -53,6 +53,20 @@ def list_entries(ctx: ViewContext) -> dict[str, Any]:
         "ranges": filters.RANGES,
         "problem": asked.problem,
     }
+
+
+def _searched(
+    ctx: ViewContext, wanted: AuditFilter, chosen: dict[str, str], values: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the values of the page that say how far a search for a target came."""
+    before, matches = ctx.asked_number("before"), values["matches"]
+    earlier = audit_search.searched_from(ctx.db, replace(wanted, before=before))
+    searched = audit_search.MOST_SEARCHED if earlier else 0
+    if matches and wanted.target:
+        # The number is of the newest entries, which a page further back does not show.
+        matches = None if before else replace(matches, examined=searched)
+    further = paging.older(LIST.path, {**chosen, "sort": values["sort"]}, earlier)
+    return {"searched": searched, "further": further, "matches": matches}
 
 
 def entry_row(row: Row) -> dict[str, Any]:

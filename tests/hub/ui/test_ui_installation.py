@@ -1,5 +1,7 @@
 """The pages of limits, jobs, the audit log and the check of its chain."""
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -150,6 +152,31 @@ async def test_the_audit_log_is_filtered_by_action_actor_and_time(
         assert "1 entry" in said
         assert "reader by token repos/update" in said
         assert "octo by token" not in said
+
+
+async def test_the_audit_log_is_searched_for_a_target(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store.write_sync(operator)
+    changed(store, 3)
+    monkeypatch.setattr(audit_search, "MOST_SEARCHED", 4)
+    async with open_dashboard(store, root) as browser:
+        page = await browser.page("/ui/audit?on=OCTO/hel")
+        assert 'value="OCTO/hel"' in page
+        assert "3 entries" in text_of(page)
+        assert "Search further back" not in text_of(page)
+        changed(store, 5)
+        assert "4 in the newest 4 entries" in text_of(await browser.page("/ui/audit?on=hello"))
+        page = await browser.page("/ui/audit?on=sign-in")
+        assert "No match in the latest 4 entries" in text_of(page)
+        (further,) = re.findall(r'<a href="([^"]*)">Search further back', page)
+        page = await browser.page(unescape(further))
+        assert "1 in the newest" not in text_of(page)
+        assert "/ui/sign-in" in text_of(page)
+        (further,) = re.findall(r'<a href="([^"]*)">Search further back', page)
+        page = text_of(await browser.page(unescape(further)))
+        assert "Search further back" not in page
+        assert "This page has no entries" in page
 
 
 async def test_the_chain_is_checked_to_its_end(

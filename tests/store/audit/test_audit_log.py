@@ -236,6 +236,35 @@ def test_a_search_finds_the_newest_of_all_names(
         assert counted == Matches(min(len(of_time), 5), more=len(of_time) > 5), wanted
 
 
+def test_a_part_of_a_target_is_searched_in_the_newest_entries(
+    store: Store, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rare one is not searched in the whole log at once."""
+    monkeypatch.setattr(audit_search, "MOST_SEARCHED", 4)
+    for number in range(1, 11):
+        write(store, entry(number % 5, actor=ROOT if number == 9 else ADA))
+        clock.advance(1)
+    last = rows(store, before=8)[0]["at"]
+    for given, found, earlier in (
+        ({"target": "ADA/bell"}, [10, 9, 8, 7], 7),
+        ({"target": "bell/3"}, [8], 7),
+        ({"target": "bell/3", "before": 7}, [3], 3),
+        ({"target": "bell/3", "before": 3}, [], None),
+        ({"target": "bell/%"}, [], 7),
+        ({"target": "bell/4", "actors": ["ada"]}, [], 7),
+        ({"target": "bell/4", "actors": ["ada"], "before": 7}, [4], 3),
+        ({"target": "bell/3", "until": last}, [3], 3),
+        ({"target": "bell", "since": last}, [10, 9, 8, 7], None),
+        ({"target": "bell", "since": last - SECOND}, [10, 9, 8, 7], 7),
+        ({}, list(range(10, 0, -1)), None),
+    ):
+        wanted = AuditFilter(**given)
+        assert numbers(store, **given) == found, given
+        assert store.read_sync(audit_search.searched_from, wanted) == earlier, given
+        if "before" not in given:
+            assert store.read_sync(audit_search.count, wanted).many == len(found), given
+
+
 def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
     wanted = {
         "ORDER BY": {},

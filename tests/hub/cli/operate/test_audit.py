@@ -13,7 +13,7 @@ from transactions import transaction
 
 import hub.cli
 from store import Store
-from store.audit import audit_log
+from store.audit import audit_log, audit_search
 from store.audit.audit_log import Actor, AuditEntry
 
 ME = f"{getpass.getuser()}@{socket.gethostname()}"
@@ -116,6 +116,16 @@ def test_the_audit_log_in_pages(run, listed, store: Store):
         run("audit", "list", "--who", "bob").stderr
         == "no such entries: `tocsin audit list` lists all there are\n"
     )
+
+
+def test_the_audit_log_is_searched_for_a_target(run, listed, store: Store, monkeypatch):
+    monkeypatch.setattr(audit_search, "MOST_SEARCHED", 2)
+    for login in ("ada", "bob", "cy"):
+        run("user", "add", login)
+    assert [row["on"] for row in listed("audit", "list", "--on", "BO")] == ["bob"]
+    done = run("audit", "list", "--on", "ada")
+    assert "for older entries: --before 2" in done.stderr
+    assert [row["on"] for row in listed("audit", "list", "--on", "ada", "--before", "2")] == ["ada"]
 
 
 def test_the_audit_log_is_verified(run, store: Store):
