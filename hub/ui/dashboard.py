@@ -93,10 +93,8 @@ class Dashboard:
             try:
                 viewer = await self.services.store.read(authorize, visit, act.who, self.admins)
             except NotSignedIn:
-                if visit.is_own:
-                    # Without a readable form, the browser is led to the sign-in.
-                    with suppress(Malformed, TooLarge):
-                        visit.keep_form(await self.form(visit.request))
+                if visit.is_own and not await self._keep_form(visit):
+                    return await self.answer(visit, signed_out(is_kept=False))
                 raise
             form = await self.form(visit.request, MOST_FORM if viewer is NOBODY else MOST_ACTION)
             visit.keep_form(form)
@@ -109,6 +107,16 @@ class Dashboard:
             return Response(303, b"", [header("Location", result.to), *PAGE, *visit.headers])
 
         return self.guarded(run)
+
+    async def _keep_form(self, visit: SessionRequest) -> bool:
+        """Keep the form of a visitor whose session has ended. Return False if it is too large."""
+        # Without a readable form, the browser is led to the sign-in.
+        with suppress(Malformed):
+            try:
+                visit.keep_form(await self.form(visit.request))
+            except TooLarge:
+                return False
+        return True
 
     async def _result_of(
         self, visit: SessionRequest, act: Action, form: Form
@@ -151,7 +159,7 @@ class Dashboard:
                 return await run(visit)
             except NotSignedIn:
                 if visit.kept:
-                    return await self.answer(visit, signed_out())
+                    return await self.answer(visit, signed_out(is_kept=True))
                 return redirect_to_sign_in(visit)
             except ClientGone:
                 raise

@@ -23,6 +23,9 @@ REMEDIES = {
     " deliveries, it is the role admin in the repository, and the scope read:repo_hook to view or"
     " write:repo_hook to make changes.",
     404: "It may have been deleted, also by retention, or you may not have access to it.",
+    413: "Nothing was changed. In a form, each quotation mark, brace, comma and line break counts"
+    " as three bytes. Go back: your browser still has your entries. Events with larger payloads can"
+    " be posted through the API.",
     503: "The database is busy or cannot be reached. Try again in a moment. On the server,"
     " `tocsin doctor` shows more.",
 }
@@ -37,6 +40,10 @@ LATER = (Blocked, TooFast)
 KEPT = "Nothing was changed, and this page keeps your entries."
 OF_EARLIER = f"This form is out of date. {KEPT}"
 SIGNED_OUT = f"You are signed out. {KEPT} Sign in in another tab, and send the form again."
+SIGNED_OUT_TOO_LARGE = (
+    "You are signed out. Nothing was changed, but the form is too large for this page to keep your"
+    " entries. Sign in in another tab, then go back: your browser still has them."
+)
 
 
 class NotSignedIn(Exception):
@@ -58,9 +65,10 @@ def failed(
     )
 
 
-def signed_out() -> RenderedPage:
-    """Return the page for a form whose session has ended."""
-    return _page("Sign in again", 401, SIGNED_OUT, may_repeat=True)
+def signed_out(*, is_kept: bool) -> RenderedPage:
+    """Return the page for a form whose session has ended. If `is_kept`, it can send it again."""
+    message = SIGNED_OUT if is_kept else SIGNED_OUT_TOO_LARGE
+    return _page("Sign in again", 401, message, may_repeat=is_kept)
 
 
 def _page(

@@ -8,7 +8,7 @@ import pytest
 from dashboard_client import SAME, open_dashboard, text_of
 
 from hub.auth import rate_limits
-from hub.ui.dashboard import MOST_FORM
+from hub.ui.dashboard import MOST_ACTION, MOST_FORM
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.errors import Unavailable
@@ -152,11 +152,27 @@ async def test_no_page_repeats_a_secret(store: Store, seed: Any) -> None:
         assert sorted(again) == ["header_value", *sorted(secrets)]
 
 
-async def test_a_form_that_is_too_large_leads_to_the_sign_in(store: Store, seed: Any) -> None:
+async def test_a_form_that_is_too_large_to_keep_is_in_the_browser(store: Store, seed: Any) -> None:
+    """A redirection would show the form anew when the user goes back."""
     async with open_dashboard(store, seed.token) as browser:
         browser.client.cookies.clear()
         answer = await browser.client.post(AT, data={"url": "x" * MOST_FORM}, headers=SAME)
-        assert answer.headers["location"] == "/ui/sign-in?ended=1"
+        assert answer.status_code == 401
+        page = text_of(answer.text)
+        assert "You are signed out. Nothing was changed" in page
+        assert "go back: your browser still has them" in page
+        assert 'href="/ui/sign-in" target="_blank"' in answer.text
+        assert "Send the form again" not in page
+
+
+async def test_a_form_of_somebody_signed_in_may_be_too_large(store: Store, seed: Any) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        filled = FILLED | {"filter": "x" * MOST_ACTION}
+        answer = await browser.post(AT, filled, on=AT)
+        assert answer.status_code == 413
+        page = text_of(answer.text)
+        assert "larger than the limit of 1048576 bytes (1 MB). Nothing was changed." in page
+        assert "Go back: your browser still has your entries." in page
 
 
 async def test_a_form_is_sent_again_after_too_many(
