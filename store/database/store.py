@@ -1,7 +1,6 @@
 """The store: runs functions over a `Connection`, each in a transaction."""
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -51,8 +50,6 @@ class Store:
         self._apart_until: dict[str, float] = {}
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
-        self._local = threading.local()
-        self._sessions: list[Session] = []
         self._listening: asyncio.Task[Callable[[], None]] | None = None
         self._spare: list[Session] = []
         self._closed = False
@@ -90,7 +87,7 @@ class Store:
             raise Unavailable("the store is closed")
         if self.engine.inline and time.monotonic() >= self._apart_until.get(kind, 0.0):
             try:
-                return self._read_inline(function, *args, **kwargs)
+                return self._read(lambda db: function(db, *args, **kwargs), bounded=True)
             except ReadBudgetExceeded:
                 if kind:
                     self._apart_until[kind] = time.monotonic() + APART_SECONDS
@@ -107,28 +104,16 @@ class Store:
         if self._readers is None:
             self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="tocsin-reader")
         return await loop.run_in_executor(
-            self._readers, lambda: self._read_here(function, *args, **kwargs)
+            self._readers, lambda: self._read(lambda db: function(db, *args, **kwargs))
         )
 
-    def _read_inline(
-        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    def _read(self, function: Callable[[Connection], T], *, bounded: bool = False) -> T:
+        # Threads share sessions: a new one reads the schema and the first pages again.
         session = self._kept_or_new()
         try:
-            return self._transact(
-                session, False, lambda db: function(db, *args, **kwargs), bounded=True
-            )
+            return self._transact(session, False, function, bounded=bounded)
         finally:
             self._spare.append(session)
-
-    def _read_here(
-        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        session: Session | None = getattr(self._local, "session", None)
-        if session is None:
-            session = self._local.session = self.engine.session()
-            self._sessions.append(session)
-        return self._transact(session, False, lambda db: function(db, *args, **kwargs))
 
     async def write(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -303,8 +288,7 @@ class Store:
 
     def shut(self) -> None:
         """Close all connections, if nothing was written through the event loop."""
-        for session in (*self._sessions, *self._spare):
+        for session in self._spare:
             session.close()
-        self._sessions.clear()
         self._spare.clear()
         self.engine.close()

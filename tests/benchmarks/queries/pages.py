@@ -84,6 +84,7 @@ PAGES = (
     ("root", "/ui/jobs"),
     ("root", "/ui/audit"),
     ("root", "/ui/audit?who=nobody"),
+    ("root", "/ui/audit?on=nobody"),
     ("root", "/ui/audit/check"),
     ("ada", "/ui/reference"),
     ("ada", "/ui/reference/repos"),

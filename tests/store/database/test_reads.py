@@ -37,6 +37,19 @@ async def test_a_short_read_is_made_where_it_is_asked(store: Store) -> None:
     assert (threads == [threading.current_thread()]) == store.engine.inline
 
 
+async def test_a_thread_takes_a_session_that_is_open(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new session reads the schema, which takes as long as half a page of the dashboard."""
+    opened = []
+    make = store.engine.session
+    monkeypatch.setattr(store.engine, "session", lambda: opened.append(make()) or opened[-1])
+    for _ in range(3):
+        await store.read(lambda db: db.require_thread())
+        store.read_sync(lambda db: db.require_thread())
+    assert len(opened) <= 1
+
+
 async def test_a_long_read_moves_to_a_thread_and_still_answers(store: Store) -> None:
     threads: list[threading.Thread] = []
     assert await store.read(where, threads, LONG) == 60_000
