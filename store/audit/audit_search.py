@@ -39,8 +39,8 @@ class AuditFilter:
     """A filter for entries: by these actors, of these actions, in a period.
 
     `since` is inclusive and `until` exclusive, in microseconds. `before` keeps out entries from
-    this number on. `target` is a part of the target, in any case: then only the newest
-    MOST_SEARCHED of all these entries are examined. None means any.
+    this number on. `target` is a part of the target, in any case, where each target ends with a
+    slash: then only the newest MOST_SEARCHED of all these entries are examined. None means any.
     """
 
     actors: Sequence[str] | None = None
@@ -174,7 +174,7 @@ def _source(db: Connection, wanted: AuditFilter, *, newest: bool) -> tuple[str, 
     where = [_BOUNDS[name] for name in given]
     if wanted.target is not None:
         given |= {"target": containing(wanted.target), "first": _first_examined(db, wanted)}
-        where.append("x.id >= :first AND lower(x.target) LIKE :target ESCAPE '!'")
+        where.append("x.id >= :first AND lower(x.target || '/') LIKE :target ESCAPE '!'")
     chosen = {"actor": wanted.actors, "action": wanted.actions}
     names = {column: json_array(found) for column, found in chosen.items() if found is not None}
     where += [f"x.{column} = w.{column}" for column in names]

@@ -265,6 +265,12 @@ def test_a_part_of_a_target_is_searched_in_the_newest_entries(
             assert store.read_sync(audit_search.count, wanted).many == len(found), given
 
 
+def test_a_slash_ends_the_number_in_a_target(store: Store) -> None:
+    write(store, *(entry(number) for number in (1, 12, 1)))
+    assert numbers(store, target="/bell/1") == [3, 2, 1]
+    assert numbers(store, target="/bell/1/") == [3, 1]
+
+
 def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
     wanted = {
         "ORDER BY": {},

@@ -239,6 +239,19 @@ async def test_an_owner_makes_one_of_the_organization(around: Around, who: str) 
         assert "Organization acme" in text_of(await browser.page(f"/ui/hooks/{made['id']}"))
 
 
+async def test_an_operator_finds_the_changes_of_a_hook(around: Around) -> None:
+    store, place = around.world.store, f"/ui/hooks/{around.own}"
+    owner = around.token(around.world.seed.octo, *OWNING)
+    async with open_dashboard(store, owner) as browser:
+        assert "/ui/audit" not in await browser.page(place)
+        assert (await browser.post(f"{place}/off", on=place)).status_code == 303
+        browser.client.cookies.clear()
+        await browser.sign_in(around.world.operator)
+        (found,) = re.findall(r'href="(/ui/audit[^"]*)">who changed it', await browser.page(place))
+        assert "octo by token" in text_of(await browser.page(found))
+        assert "disable-hook" in text_of(await browser.page(found))
+
+
 async def test_nobody_else_makes_one_of_an_organization(around: Around) -> None:
     """The messages do not say whether there is such an organization."""
     store, seed = around.world.store, around.world.seed
