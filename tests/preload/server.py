@@ -27,6 +27,9 @@ PACKAGES = ("store", "worker", "hub")
 # Modules that a daemon imports late. The codec is for the names of hosts.
 LATE = ("apscheduler.executors.asyncio", "apscheduler.triggers.cron", "encodings.idna", "uvloop",
         "uvicorn.lifespan.on")  # fmt: skip
+# This module lowers the cost of a password's hash in all forks. A daemon hashes a password also for
+# a login that does not exist.
+CHEAP = "cheap_passwords"
 LONGEST = 200_000
 """The longest request in bytes. The kernel takes no longer message."""
 MOST_FILES = 20
@@ -64,6 +67,7 @@ def import_product() -> None:
         with contextlib.suppress(ImportError):
             import_module(name)
     _build_models(import_module("pydantic").BaseModel)
+    import_module(CHEAP)
 
 
 def _build_models(above: Any) -> None:
@@ -211,7 +215,7 @@ def main() -> None:
     gc.disable()
     # `Program.before` can be a function of the tests.
     tests = Path(__file__).parents[1]
-    sys.path += [str(tests), str(tests / "harness")]
+    sys.path += [str(tests), str(tests / "harness"), str(tests / "running")]
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(f"\0{sys.argv[1]}")
     # Clients may connect before everything is imported, and then wait for the response.
