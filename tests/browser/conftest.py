@@ -19,10 +19,13 @@ expect.set_options(timeout=PATIENCE * 1000)
 FRUGAL = (
     # A context has one process, which has already compiled the scripts for its next page.
     "--renderer-process-limit=1",
-    # Other threads would optimize scripts that have ended before, and compete for the same memory.
+    # Other threads would compete for the same memory.
     "--js-flags=--single-threaded --min-semi-space-size=64 --max-semi-space-size=64"
     # axe is compiled once, though it rests for long between two pages.
-    " --no-flush-bytecode",
+    " --no-flush-bytecode"
+    # Optimized code is lost with its page, so optimizing axe takes longer than it saves. Code of
+    # the quick compiler stays for the next page.
+    " --no-maglev --no-turbofan --always-sparkplug",
 )
 
 
