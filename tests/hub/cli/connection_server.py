@@ -136,3 +136,7 @@ class World:
 
     def dropped(self) -> dict[str, float]:
         return {key[0]: count for key, count in self.metrics.dropped.values().items() if count}
+
+    def answered(self) -> dict[tuple[str, ...], float]:
+        """Return how many requests were answered, keyed by door and status."""
+        return {key: count for key, count in self.metrics.requests.values().items() if count}
