@@ -152,6 +152,9 @@ class SqliteSession(Statements):
         self.run("COMMIT", [])
 
     def rollback(self) -> None:
+        # SQLite adds up the steps of all rollbacks. After a read that was too long, the check would
+        # interrupt one in thousands: no transaction could begin in this session any more.
+        self._checks = 0
         # If the disk is full, SQLite has rolled back already.
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")

@@ -11,6 +11,7 @@ from store import Connection, Store
 from store.accounts import accounts
 from store.database import store as stores
 from store.database.connection import ReadBudgetExceeded
+from store.database.sqlite import connections
 from store.errors import Missing, StoreError, Unavailable
 
 LONG = (
@@ -63,6 +64,17 @@ async def test_a_short_read_after_a_long_one_is_short_again(store: Store) -> Non
     for _ in range(50):
         assert await store.read(where, threads, "SELECT count(*) FROM account") == 0
     assert len(threads) == 50
+
+
+@embedded("it counts the steps of a read")
+async def test_the_rollback_of_a_long_read_is_not_interrupted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One in thousands was: SQLite adds up the steps of a statement that runs again."""
+    monkeypatch.setattr(connections, "STEPS", 1)
+    for _ in range(2):
+        assert await store.read(lambda db: db.value(LONG)) == 60_000
+    assert await store.read(lambda db: db.value("SELECT 7")) == 7
 
 
 async def test_many_long_reads_are_answered_beside_each_other(store: Store) -> None:
