@@ -10,7 +10,7 @@ from store.audit.audit_log import CONTENT
 from store.clock import SECOND
 from store.database.connection import Connection, Row, json_array
 from store.database.list_order import MOST, Matches, counted
-from store.database.patterns import containing
+from store.database.patterns import containing, containing_plain
 from store.errors import NotUtf8
 
 Column = Literal["actor", "action"]
@@ -108,10 +108,10 @@ def searched_from(db: Connection, wanted: AuditFilter) -> int | None:
     """
     if wanted.target is None:
         return None
-    # The numbers of entries are consecutive.
-    first, since = _first_examined(db, wanted), wanted.since or 0
-    earlier = "SELECT 1 FROM audit WHERE id = :id AND at >= :since"
-    return first if db.exists(earlier, id=first - 1, since=since) else None
+    first = _first_examined(db, wanted)
+    # Somebody may have removed the entry just before from the database.
+    at = db.value("SELECT at FROM audit WHERE id < :first ORDER BY id DESC LIMIT 1", first=first)
+    return first if at is not None and at >= (wanted.since or 0) else None
 
 
 def _first_examined(db: Connection, wanted: AuditFilter) -> int:
@@ -173,7 +173,7 @@ def _source(db: Connection, wanted: AuditFilter, *, newest: bool) -> tuple[str, 
     }
     where = [_BOUNDS[name] for name in given]
     if wanted.target is not None:
-        given |= {"target": containing(wanted.target), "first": _first_examined(db, wanted)}
+        given |= {"target": containing_plain(wanted.target), "first": _first_examined(db, wanted)}
         where.append("x.id >= :first AND lower(x.target || '/') LIKE :target ESCAPE '!'")
     chosen = {"actor": wanted.actors, "action": wanted.actions}
     names = {column: json_array(found) for column, found in chosen.items() if found is not None}

@@ -3,6 +3,7 @@
 import random
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -263,6 +264,25 @@ def test_a_part_of_a_target_is_searched_in_the_newest_entries(
         assert store.read_sync(audit_search.searched_from, wanted) == earlier, given
         if "before" not in given:
             assert store.read_sync(audit_search.count, wanted).many == len(found), given
+
+
+def test_a_search_for_a_target_goes_on_before_a_removed_entry(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_search, "MOST_SEARCHED", 4)
+    write(store, *(entry(number) for number in range(1, 7)))
+    store.write_sync(forge, "DELETE FROM audit WHERE id = 2")
+    assert store.read_sync(audit_search.searched_from, AuditFilter(target="bell")) == 3
+    store.write_sync(forge, "DELETE FROM audit WHERE id = 1")
+    assert store.read_sync(audit_search.searched_from, AuditFilter(target="bell")) is None
+
+
+def test_a_target_is_found_by_letters_other_than_ascii(store: Store) -> None:
+    """The databases know no lower case of these."""
+    write(store, replace(entry(1), target="hook add --name Ärger_2"), entry(2))
+    assert numbers(store, target="ADD --NAME Ärger") == [1]
+    assert numbers(store, target="Ärger_") == [1]
+    assert numbers(store, target="rger%2") == numbers(store, target="%") == []
 
 
 def test_a_slash_ends_the_number_in_a_target(store: Store) -> None:
