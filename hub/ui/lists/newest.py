@@ -31,16 +31,25 @@ class NewestList:
         self.size = size
 
     def page(
-        self, ctx: ViewContext, chosen: dict[str, str], fetch: Fetch, count: Count
+        self,
+        ctx: ViewContext,
+        chosen: dict[str, str],
+        fetch: Fetch,
+        count: Count,
+        end: int | None = None,
     ) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of the page in the query, and the values that every such list has.
 
         `fetch(limit, before)` returns the newest rows, up to `limit`, with ids below `before` if
-        that is given. `count()` returns the number of all rows.
+        that is given. `count()` returns the number of all rows. `end` is the id after the newest
+        row of all, matching or not, if `before` decides how far `fetch` searches.
         """
         sort = self.sorting.asked(ctx)
         asked = {**chosen, "sort": sort}
-        rows, values = self._sorted(ctx, asked, fetch) if sort else self._newest(ctx, asked, fetch)
+        if sort:
+            rows, values = self._sorted(ctx, asked, fetch, end)
+        else:
+            rows, values = self._newest(ctx, asked, fetch)
         return rows, {
             "examined": 0,
             "sort": sort,
@@ -62,12 +71,12 @@ class NewestList:
         }
 
     def _sorted(
-        self, ctx: ViewContext, asked: dict[str, str], fetch: Fetch
+        self, ctx: ViewContext, asked: dict[str, str], fetch: Fetch, end: int | None
     ) -> tuple[list[Row], dict[str, Any]]:
         skip, before = paging.skipped(ctx), ctx.asked_number("before")
         found = fetch(MOST + 1, before)
         # Without this limit, rows that arrive after the first page would move the others.
-        upto = before or (found[0]["id"] + 1 if found else None)
+        upto = before or end or (found[0]["id"] + 1 if found else None)
         rows = ordered(found[:MOST], self._keys, self.sorting.order(asked["sort"]))
         following = asked if upto is None else {**asked, "before": str(upto)}
         more = len(rows) > skip + self.size

@@ -42,6 +42,7 @@ def list_entries(ctx: ViewContext) -> dict[str, Any]:
             ctx.db, replace(wanted, before=before), limit=limit
         ),
         lambda: audit_search.count(ctx.db, wanted),
+        audit_log.chain_head(ctx.db)[0] + 1,
     )
     return {
         **values,

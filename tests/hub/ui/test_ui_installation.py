@@ -168,7 +168,7 @@ async def test_the_audit_log_is_searched_for_a_target(
         changed(store, 5)
         assert "4 in the newest 4 entries" in text_of(await browser.page("/ui/audit?on=hello"))
         page = await browser.page("/ui/audit?on=sign-in")
-        assert "No match in the latest 4 entries" in text_of(page)
+        assert "No match in 4 entries" in text_of(page)
         (further,) = re.findall(r'<a href="([^"]*)">Search further back', page)
         page = await browser.page(unescape(further))
         assert "1 in the newest" not in text_of(page)
@@ -177,6 +177,23 @@ async def test_the_audit_log_is_searched_for_a_target(
         page = text_of(await browser.page(unescape(further)))
         assert "Search further back" not in page
         assert "This page has no entries" in page
+
+
+async def test_a_search_in_another_order_examines_the_same_entries_on_each_page(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store.write_sync(operator)
+    changed(store, 6)
+    monkeypatch.setattr(audit_search, "MOST_SEARCHED", 4)
+    monkeypatch.setattr(audit_log.LIST, "size", 2)
+    async with open_dashboard(store, root) as browser:
+        path, shown = "/ui/audit?on=hello&sort=actor", []
+        while path:
+            page = await browser.page(unescape(path))
+            shown.append(page.count("/repos/octo/hello"))
+            path = "".join(re.findall(r'<a href="([^"]*)" rel="next"', page))
+        # The sign-in is the newest entry of all.
+        assert shown == [2, 1]
 
 
 async def test_the_chain_is_checked_to_its_end(
