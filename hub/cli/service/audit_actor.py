@@ -82,6 +82,9 @@ def _given(context: click.Context, kind: type[click.Parameter]) -> list[click.Pa
 
 
 def _words(argument: click.Parameter, value: Any) -> str:
+    if argument.name == "hook_id":
+        # As at the end of the API's paths: one search then finds all changes of the hook.
+        return f"/hooks/{value}"
     if isinstance(value, tuple):
         # A tuple of a single argument holds the argument's parts: OWNER/NAME.
         return ("/" if argument.nargs == 1 else " ").join(_shown(str(part)) for part in value)

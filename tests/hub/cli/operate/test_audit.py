@@ -128,6 +128,17 @@ def test_the_audit_log_is_searched_for_a_target(run, listed, store: Store, monke
     assert [row["on"] for row in listed("audit", "list", "--on", "ada", "--before", "2")] == ["ada"]
 
 
+def test_changes_of_a_hook_by_commands_are_found_like_those_of_the_api(run, listed):
+    run("user", "add", "ada")
+    run("repo", "add", "ada/bell")
+    for name in ("a", "b"):
+        run("hook", "add", "ada/bell", f"https://receiver.example/{name}")
+    for done in (("pause", 1), ("pause", 2), ("edit", 1, "--event", "push")):
+        run("hook", *done)
+    found = listed("audit", "list", "--on", "/hooks/1/")
+    assert [row["what"] for row in found] == ["tocsin hook edit", "tocsin hook pause"]
+
+
 def test_the_audit_log_is_verified(run, store: Store):
     assert run("audit", "verify").stdout == "0 entries from 1 on, up to 0:\n"
     written(store, 3)
