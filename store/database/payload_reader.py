@@ -125,7 +125,7 @@ def read_object_list(
 
 
 def within(parts: Iterable[Any], most: int) -> list[Any]:
-    """Return the first parts of a list that have up to `most` bytes as JSON."""
+    """Return the first parts of a list that have together up to `most` bytes as JSON."""
     parts = list(parts)
     ends = accumulate(len(orjson.dumps(each)) for each in parts)
     return [each for each, end in zip(parts, ends, strict=True) if end <= most]

@@ -92,6 +92,25 @@ def test_objects_within() -> None:
     assert len(payload_reader.read_object_list(reported, "many") or []) == payload_reader.MOST_PARTS
 
 
+@pytest.mark.parametrize(
+    ("parts", "most", "many"),
+    [
+        ([], 0, 0),
+        (["abcd", "abcd"], 5, 0),
+        (["abcd", "abcd"], 6, 1),
+        (["abcd", "abcd"], 11, 1),
+        (["abcd", "abcd"], 12, 2),
+        # Bytes, and not letters.
+        (["\N{BELL}"], 5, 0),
+        (["\N{BELL}"], 6, 1),
+        # Nothing after the part that is too much.
+        (["a", "abcdefgh", "a"], 8, 1),
+    ],
+)
+def test_the_first_parts_of_a_list_have_a_limit(parts: list[str], most: int, many: int) -> None:
+    assert payload_reader.within(iter(parts), most) == parts[:many]
+
+
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(READERS, JSON)))
 def test_nothing_is_raised(reported: dict[str, Any]) -> None:
     found = payload_reader.read_fields(reported, READERS)
