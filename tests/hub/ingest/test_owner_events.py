@@ -1,4 +1,4 @@
-"""Events that only owners may send with a token: of no repository, or of another one."""
+"""Events that only owners or administrators may send with a token."""
 
 from typing import Any
 
@@ -6,10 +6,12 @@ import httpx
 import orjson
 import pytest
 from assertions import assert_error, waiting
+from required import required
 from statement_log import statements
 
 from store import Connection, Store
-from store.accounts import accounts, tokens
+from store.accounts import accounts, apps, tokens
+from store.apps import installation_tokens, installations
 from store.hooks import hooks
 from store.hooks.event_names import OF_ADMINISTRATORS
 from store.hooks.hook_targets import SYSTEM, organization
@@ -18,6 +20,8 @@ from store.repositories import repositories
 KIND = {"Content-Type": "application/x-ndjson"}
 OF_NO_REPOSITORY = ["membership", "installation", "sponsorship", "security_advisory"]
 FOREIGN_ID = 3081286
+RIGHTS = ({"contents": "write"}, {"contents": "write", "administration": "write"})
+"""The permissions of a token that may push, and of one that may change the repository, too."""
 
 
 @pytest.fixture
@@ -136,20 +140,58 @@ async def test_a_batch_checks_the_right_to_a_repository_once(
     assert counts[2] == counts[1]
 
 
-async def test_a_token_with_permissions_needs_the_one_of_the_change(
-    client: httpx.AsyncClient, store: Store, tools: dict[str, Any]
+@pytest.mark.parametrize("who", ["write", "admin"])
+async def test_a_batch_asks_for_the_right_to_each_repository(
+    client: httpx.AsyncClient, store: Store, tools: dict[str, Any], who: str
 ) -> None:
-    def prepare(db: Connection) -> list[str]:
-        ada = accounts.create(db, "ada")
-        repositories.grant(db, tools["id"], ada["id"], "admin")
-        return [
-            tokens.create(db, ada["id"], kind="fine_grained", permissions=each)[0]
-            for each in ({"contents": "write"}, {"contents": "write", "administration": "write"})
-        ]
+    """The caller administers acme/tools, and has another role in acme/prod."""
 
-    pushing, administering = store.write_sync(prepare)
+    def prepare(db: Connection) -> str:
+        ada = accounts.create(db, "ada")
+        prod = required(repositories.find(db, "acme", "prod"))
+        for repo_id, role in ((tools["id"], "admin"), (prod["id"], who)):
+            repositories.grant(db, repo_id, ada["id"], role)
+        return tokens.create(db, ada["id"], scopes=["repo"])[0]
+
+    value = store.write_sync(prepare)
+    sent = [("member", "tools"), ("member", "prod"), ("push", "prod"), ("public", "tools")]
+    lines = (
+        orjson.dumps({"event": name, "repository": f"acme/{repo}", "payload": {}})
+        for name, repo in sent
+    )
+    headers = {"Authorization": f"Bearer {value}"} | KIND
+    answer = await client.post("/events", content=b"\n".join(lines), headers=headers)
+    if who == "admin":
+        assert answer.json()["accepted"] == len(sent)
+    else:
+        assert_error(answer, 422)
+        assert [one["index"] for one in answer.json()["errors"]] == [2]
+
+
+@pytest.mark.parametrize("holder", ["user", "installation"])
+async def test_a_token_with_permissions_needs_the_one_of_the_change(
+    client: httpx.AsyncClient, store: Store, tools: dict[str, Any], holder: str
+) -> None:
+    make = {"user": tokens_of_user, "installation": tokens_of_installation}[holder]
+    pushing, administering = store.write_sync(make, tools)
     assert_error(await post(client, pushing, "member", {}, batch=False), 403)
     assert (await post(client, administering, "member", {}, batch=False)).status_code == 202
+
+
+def tokens_of_user(db: Connection, tools: dict[str, Any]) -> list[str]:
+    ada = accounts.create(db, "ada")
+    repositories.grant(db, tools["id"], ada["id"], "admin")
+    return [
+        tokens.create(db, ada["id"], kind="fine_grained", permissions=each)[0] for each in RIGHTS
+    ]
+
+
+def tokens_of_installation(db: Connection, tools: dict[str, Any]) -> list[str]:
+    acme = required(accounts.by_login(db, "acme"))
+    given: dict[str, Any] = {"kind": "integration", "permissions": RIGHTS[1]}
+    _, app = apps.create(db, acme["id"], "Mill", url="https://mill.example/", **given)
+    made = installations.create(db, app, acme)
+    return [installation_tokens.create(db, made, wanted=each)[0] for each in RIGHTS]
 
 
 @pytest.mark.parametrize("batch", [False, True])
