@@ -1,6 +1,7 @@
 """The running daemon and its settings."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -76,8 +77,13 @@ class Daemon:
     def follow_damage(self) -> None:
         """Write the damage that transactions have met, or will meet, into the record."""
         loop, condition = asyncio.get_running_loop(), self.store.condition
-        # A thread that reads may meet it.
-        condition.on_damage = lambda: loop.call_soon_threadsafe(self._record_damage)
+
+        def record_soon() -> None:
+            # A thread that reads may meet it, also after the loop has ended.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._record_damage)
+
+        condition.on_damage = record_soon
         if condition.damage:
             self._record_damage()
 

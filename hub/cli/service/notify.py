@@ -4,11 +4,15 @@ and the sockets that it passes on.
 Without a service manager, no message is sent, and there are no interval and no sockets.
 """
 
+import errno
 import os
 import socket
 import time
 
 FIRST_DESCRIPTOR = 3
+
+# A full queue, and no more descriptors or memory.
+PASSING = {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class Notifier:
@@ -67,15 +71,13 @@ class Notifier:
         if not self._address:
             return True
         # The socket does not block: a service manager that is busy must not stop the daemon.
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
-            sender.setblocking(False)
-            try:
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
+                sender.setblocking(False)
                 sender.sendto(message.encode(), self._address)
-            except BlockingIOError:
-                return False
-            except OSError:
-                # There is no service manager any more.
-                return True
+        except OSError as error:
+            # With other errors, there is no service manager any more.
+            return error.errno not in PASSING
         return True
 
 

@@ -38,7 +38,8 @@ class DatabaseCondition:
             if lack is not None and size >= lack[1]:
                 self._lack = None
         elif isinstance(error, Full):
-            largest = size if lack is None else max(size, lack[1])
+            # A lack that is over leaves its size behind.
+            largest = max(size, lack[1]) if lack is not None and self.lack else size
             self._lack = self.clock() + REMEMBERED, largest, str(error)
         elif isinstance(error, Damaged) and not self.damage:
             self.damage = str(error)

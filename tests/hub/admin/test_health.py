@@ -220,6 +220,11 @@ async def test_a_lack_of_room_is_forgotten_when_nothing_large_is_written(store: 
         assert list(await ready(client)) == ["database"]
         kept_for.seconds += REMEMBERED
         assert await ready(client) == {}
+        # The next lack has its own size.
+        store.condition.note(Full("the disk is full"), 10)
+        assert list(await ready(client)) == ["database"]
+        await store.batch(same, 1, weight=10)
+        assert await ready(client) == {}
 
 
 @pytest.mark.parametrize("way", ["read", "write", "write_relaxed"])

@@ -1,6 +1,7 @@
 """`tocsin serve` as a service manager sees it: readiness, sockets, watchdog messages, reloading."""
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -321,6 +322,20 @@ def test_the_state_reaches_a_service_manager_that_was_busy(reported):
     notifier.retry()
     state = [one for one in said if one != "WATCHDOG=1"]
     assert state == ["READY=1\nSTATUS=at work", "STOPPING=1\nSTATUS=soon"]
+
+
+def test_the_state_is_sent_once_there_are_descriptors_again(reported, monkeypatch):
+    notifier = notify.Notifier()
+
+    def refuse(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(notify.socket, "socket", refuse)
+        notifier.alive()
+        notifier.ready("at work")
+    notifier.retry()
+    assert reported() == "READY=1\nSTATUS=at work"
 
 
 def test_a_missing_service_manager_is_no_error(monkeypatch, tmp_path):

@@ -1,5 +1,6 @@
 """The record of a daemon's settings in the data directory."""
 
+import asyncio
 import errno
 import os
 import threading
@@ -13,7 +14,7 @@ from hub.cli.service.configuration import Configuration, Settings
 from hub.cli.service.daemon import Daemon
 from hub.cli.service.daemon_record import damage_met, effective, recorded
 from hub.cli.service.notify import Notifier
-from store import Connection, Store
+from store import Connection, Store, open_store
 from store.errors import Damaged
 
 STORE = "postgresql://ada:hush@host/db"
@@ -152,3 +153,20 @@ async def test_damage_that_a_daemon_meets_is_in_its_record(store: Store, tmp_pat
         assert daemon.status() == "page 7"
     assert damage_met(tmp_path) == []
     await store.close()
+
+
+def test_damage_that_is_met_after_the_loop_is_still_told(tmp_path: Path) -> None:
+    """A thread that reads may outlive the loop."""
+    store = open_store("sqlite", data_dir=tmp_path)
+    settings = Settings(data_dir=tmp_path)
+
+    async def follow() -> None:
+        Daemon(store, settings, lambda: settings, Notifier()).follow_damage()
+
+    def meet(db: Connection) -> None:
+        raise Damaged("page 7")
+
+    asyncio.run(follow())
+    with pytest.raises(Damaged):
+        store.read_sync(meet)
+    store.shut()
