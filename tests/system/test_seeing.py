@@ -106,16 +106,19 @@ async def recorded(seen: Seen, count: int) -> None:
 
 
 async def cleared(seen: Seen) -> dict[tuple[str, ...], float]:
-    """Return the metrics once they show no backlog and no waiting write.
+    """Return the metrics once they show a worker, no backlog and no waiting write.
 
-    They show it late, because the backlog is cached and jobs write from time to time.
+    They show it late, because the figures of the store are cached, at first from before the worker
+    has begun, and jobs write from time to time.
     """
     states = [("tocsin_backlog_deliveries", state) for state in ("due", "later", "held")]
     states += [("tocsin_writes_waiting",)]
     async with asyncio.timeout(PATIENCE):
-        while any(map((values := await seen.values()).__getitem__, states)):  # noqa: ASYNC110
+        while True:
+            values = await seen.values()
+            if values[("tocsin_workers",)] and not any(map(values.__getitem__, states)):
+                return values
             await asyncio.sleep(0.05)
-    return values
 
 
 async def test_hub_and_worker_have_their_own_metrics(site: Site) -> None:
