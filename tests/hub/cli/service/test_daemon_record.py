@@ -155,7 +155,7 @@ async def test_damage_that_a_daemon_meets_is_in_its_record(store: Store, tmp_pat
     await store.close()
 
 
-def test_damage_that_is_met_after_the_loop_is_still_told(tmp_path: Path) -> None:
+def test_damage_that_is_met_after_the_loop_is_still_raised(tmp_path: Path) -> None:
     """A thread that reads may outlive the loop."""
     store = open_store("sqlite", data_dir=tmp_path)
     settings = Settings(data_dir=tmp_path)
