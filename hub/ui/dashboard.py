@@ -6,7 +6,6 @@ advice.
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from hub.admin.administrators import AdminAuth
@@ -110,12 +109,12 @@ class Dashboard:
 
     async def _keep_form(self, visit: SessionRequest) -> bool:
         """Keep the form of a visitor whose session has ended. Return False if it is too large."""
-        # Without a readable form, the browser is led to the sign-in.
-        with suppress(Malformed):
-            try:
-                visit.keep_form(await self.form(visit.request))
-            except TooLarge:
-                return False
+        try:
+            visit.keep_form(await self.form(visit.request))
+        except TooLarge:
+            return False
+        except Malformed:
+            pass  # Without a readable form, the browser is led to the sign-in.
         return True
 
     async def _result_of(

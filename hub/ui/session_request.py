@@ -129,7 +129,7 @@ class SessionRequest:
     def keep_form(self, form: Form) -> None:
         """Keep the fields of a form, unless another site or another user may have filled it in."""
         author = csrf.author_of(form.get(csrf.FIELD, ""))
-        is_theirs = author in ("", self.viewer.identity if self.viewer else author)
+        is_theirs = not author or self.viewer is None or author == self.viewer.identity
         if self.is_own and is_theirs:
             self.kept = [pair for pair in form.pairs if pair[0] != csrf.FIELD]
             self.kept_of = author

@@ -27,11 +27,7 @@ ui = Section()
 TEMPLATE = "hook_form.html"
 # The number of organizations, and of repositories, that the field suggests.
 SUGGESTED = 100
-LABELS = {
-    "url": "URL",
-    "own_secret": "Secret",
-    "retries": "Retry schedule",
-} | access.LABELS
+LABELS = {"url": "URL", "own_secret": "Secret", "retries": "Retry schedule"} | access.LABELS
 """The labels of fields, if their names do not say the same."""
 EITHER = {"repository": "Repository or organization"}
 OPENED = "opened"
