@@ -7,6 +7,7 @@ marshalled, together with the program's open files. The response is the id of th
 import atexit
 import contextlib
 import ctypes
+import faulthandler
 import fcntl
 import gc
 import marshal
@@ -181,6 +182,8 @@ def become(program: Program) -> None:
     os.environ.update(program.environment)
     time.tzset()
     _open_streams()
+    # A test that has waited too long sends SIGABRT, and reads the stacks.
+    faulthandler.enable()
     sys.argv[1:] = program.arguments
     gc.enable()
     run: Any = runpy.run_path if os.sep in program.path else runpy.run_module

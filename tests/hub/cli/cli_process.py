@@ -58,7 +58,15 @@ class Process:
         return self.ended()
 
     def ended(self) -> tuple[int, str, str]:
-        out, err = self.popen.communicate(timeout=PATIENCE)
+        """Wait for the end. Return the exit code, and the rest of stdout and of stderr.
+
+        Raises AssertionError with the stacks of the process's threads after PATIENCE.
+        """
+        try:
+            out, err = self.popen.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.popen.send_signal(signal.SIGABRT)
+            raise AssertionError(f"it did not end: {self.popen.communicate()[1]}") from None
         return self.popen.returncode, out, err
 
 
