@@ -14,6 +14,9 @@ FIRST_DESCRIPTOR = 3
 # A full queue, and no more descriptors or memory.
 PASSING = {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
+# The last reload, and a message before or after it, tell the state, however many were before.
+KEPT = 3
+
 
 class Notifier:
     """Sends the service's state to the service manager that NOTIFY_SOCKET names."""
@@ -64,6 +67,7 @@ class Notifier:
 
     def _send_surely(self, *lines: str) -> None:
         self._unsent.append("\n".join(map(_on_one_line, lines)))
+        del self._unsent[:-KEPT]
         self.retry()
 
     def _send(self, message: str) -> bool:

@@ -333,8 +333,13 @@ def test_the_state_is_sent_once_there_are_descriptors_again(reported, monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr(notify.socket, "socket", refuse)
         notifier.alive()
-        notifier.ready("at work")
+        notifier.ready("at first")
+        for _ in range(9):
+            notifier.reloading()
+            notifier.ready("at work")
     notifier.retry()
+    said = [reported().partition("\n")[0] for _ in range(notify.KEPT - 1)]
+    assert said == ["READY=1", "RELOADING=1"]
     assert reported() == "READY=1\nSTATUS=at work"
 
 
