@@ -19,6 +19,8 @@ PASSING = {
     sqlite3.SQLITE_NOMEM,
 }
 
+# SQLite has no code of its own for a quota of the file system that is used up.
+NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE}
 
 # The shared memory beside the file (-shm) needs this much, however little is read.
 LEAST_FREE = 32 * 1024
@@ -55,7 +57,7 @@ def translate(error: sqlite3.Error) -> NoReturn:
         if code == sqlite3.SQLITE_INTERRUPT:
             raise ReadBudgetExceeded from None
         if code & 0xFF in PASSING:
-            kind = Full if code == sqlite3.SQLITE_FULL else Unavailable
+            kind = Full if code in NO_ROOM else Unavailable
             raise kind(f"the database cannot be used right now: {error}") from error
         # Python's driver raises this, and SQLite has no code for it.
         if not code and "decode to UTF-8" in str(error):

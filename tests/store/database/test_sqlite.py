@@ -24,6 +24,7 @@ from store.accounts import accounts, tokens
 from store.database import uuid7
 from store.database.sqlite import connections, engine, private_file
 from store.database.sqlite.connections import SqliteSession
+from store.database.sqlite.errors import translate
 from store.delivery import (
     attempts,
     deliveries,
@@ -775,3 +776,10 @@ def test_a_full_database_is_a_lack_of_room(store: Store) -> None:
     with pytest.raises(Full, match="database or disk is full"):
         store.write_sync(fill)
     assert "full" in store.condition.lack
+
+
+def test_a_write_beyond_a_quota_is_a_lack_of_room() -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    with pytest.raises(Full, match="disk I/O error"):
+        translate(error)
