@@ -29,6 +29,7 @@ from worker.jobs.projector import Projector
 from worker.jobs.republish import SnapshotPublisher
 from worker.publishing import EventEmitter, MailComposer
 from worker.pull.announcer import PullAnnouncer
+from worker.scheduler.clock_steps import ClockSteps
 from worker.scheduler.job_records import ScheduledJob
 from worker.scheduler.job_runner import JobRunner
 from worker.scheduler.outages import discount_outage
@@ -99,6 +100,7 @@ class Worker:
         self._tracer = tracer
         self._began: int | None = None
         self._periodic = PeriodicRunner()
+        self.clock_steps = ClockSteps(store)
         self._polling = self._periodic_task("look", tuning.poll_interval, self.poll)
         self._polls = BackgroundTasks()
         self._stop_listening: Callable[[], None] = lambda: None
@@ -158,6 +160,7 @@ class Worker:
             self._polling,
             self._periodic_task("websub", interval, self.websub.tick),
             self._periodic_task("reflect", PROJECTION_INTERVAL, self.projector.tick),
+            self._periodic_task("clock", interval, self.clock_steps.check),
         ]
         if self._store.engine.single_worker:
             return tasks

@@ -3,8 +3,10 @@
 Otherwise a retry or a leased delivery would stay away for as long as the clock was fast.
 """
 
-from store.database.connection import Connection
+from store.clock import MINUTE
+from store.database.connection import Connection, json_array
 from store.delivery.deliveries import DUE
+from store.delivery.leases import LONGEST_ATTEMPT
 from store.ordering.delivery_states import BEHIND
 from store.ordering.turns import OPEN
 
@@ -14,6 +16,53 @@ FOUND = (
     f"x.ordering_key IS NOT NULL AND x.{OPEN} AND x.state = {BEHIND} AND x.lease_id IS NULL",
     WAITS,
 )
+
+# The tables whose newest rows tell how far the clock was ahead: the time of a row, and the
+# deliveries that it has made due later.
+TABLES = {
+    "attempt": ("started_at", "SELECT w.delivery_id FROM attempt w"),
+    "event": ("received_at", "SELECT d.id FROM event w JOIN delivery d ON d.event_id = w.id"),
+}
+# Rows that are written after the clock is put back may be so old (microseconds) when that is seen.
+RECENT = 10 * MINUTE
+
+
+def end_delays_of_later(db: Connection, table: str, before: int, limit: int) -> int | None:
+    """Make deliveries due now that wait since a time after now: the clock has been put back.
+
+    Examine up to `limit` rows of one of the TABLES, the newest with ids below `before`. Return the
+    lowest id of them. Return None if no older row can be from a time after now.
+    """
+    column, deliveries = TABLES[table]
+    newest = f"SELECT id, {column} FROM {table} WHERE id < :before ORDER BY id DESC LIMIT :limit"
+    rows = db.tuples(newest, before=before, limit=limit)
+    if max((row[1] for row in rows), default=0) < db.now - RECENT:
+        return None
+    changed = db.tuples(
+        "UPDATE delivery SET due_at = :now, in_flight_until ="
+        " CASE WHEN in_flight_until > :until THEN :until ELSE in_flight_until END"
+        f" WHERE {OPEN} AND lease_id IS NULL AND due_at > :now AND id IN"
+        f" ({deliveries} WHERE w.id BETWEEN :first AND :last AND w.{column} > :now)"
+        " RETURNING hook_id",
+        first=rows[-1][0],
+        last=rows[0][0],
+        until=db.now + LONGEST_ATTEMPT,
+    )
+    if hook_ids := {row[0] for row in changed}:
+        chosen = json_array(hook_ids)
+        of_these = f"IN (SELECT hook_id FROM {db.each('chosen', hook_id='integer')} AS w)"
+        _end_holds(db, db.now, f" AND id {of_these}", f" AND -id {of_these}", chosen=chosen)
+        db.wake_after_commit(hook_ids)
+    lowest: int = rows[-1][0]
+    return lowest
+
+
+def shorten_leases_of_later(db: Connection) -> None:
+    """Let leases of workers that were renewed after now last as if they were renewed now."""
+    db.execute(
+        "UPDATE lease SET expires_at = expires_at - seen_at + :now, seen_at = :now"
+        " WHERE seen_at > :now"
+    )
 
 
 def end_far_delays(db: Connection, ahead: int, limit: int) -> int:
@@ -98,8 +147,12 @@ def _make_due(db: Connection, hook_id: int, condition: str, ahead: int, limit: i
     )
 
 
-def _end_holds(db: Connection, ahead: int) -> list[int]:
-    end = "SET held_until = NULL, version = version + 1 WHERE held_until > :ahead RETURNING"
-    hooks = db.tuples(f"UPDATE hook {end} id", ahead=ahead)
-    subscriptions = db.tuples(f"UPDATE websub {end} -id", ahead=ahead)
-    return [row[0] for row in (*hooks, *subscriptions)]
+def _end_holds(
+    db: Connection, ahead: int, hooks: str = "", subscriptions: str = "", **chosen: str
+) -> list[int]:
+    end = "SET held_until = NULL, version = version + 1 WHERE held_until > :ahead"
+    ended = [
+        *db.tuples(f"UPDATE hook {end}{hooks} RETURNING id", ahead=ahead, **chosen),
+        *db.tuples(f"UPDATE websub {end}{subscriptions} RETURNING -id", ahead=ahead, **chosen),
+    ]
+    return [row[0] for row in ended]

@@ -308,6 +308,19 @@ class TestLeases:
         assert world.store.write_sync(leases.release_expired) == 2
         assert world.store.write_sync(leases.renew, alive, SECOND)
 
+    def test_those_of_an_hour_that_comes_again_last_as_long_as_others(self, world: World) -> None:
+        hook = world.hook("push")["id"]
+        let_in(world, 1)
+        world.clock.advance(3_600)
+        world.claim(world.lease(10 * SECOND), hook)
+        world.clock.advance(-3_600)
+        world.lease(5 * SECOND)
+        world.store.write_sync(future_times.shorten_leases_of_later)
+        world.clock.advance(9.999999)
+        assert world.store.write_sync(leases.release_expired) == 0
+        world.clock.advance(0.000001)
+        assert world.store.write_sync(leases.release_expired) == 1
+
     def test_a_sole_worker_ends_all_leases_but_its_own(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 6)

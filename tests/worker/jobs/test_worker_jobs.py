@@ -23,6 +23,7 @@ from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.projection import projection_cursor
 from worker.jobs.prune import prune
+from worker.scheduler import clock_steps
 from worker.scheduler.outages import discount_outage
 from worker.scheduler.periodic import PeriodicRunner, PeriodicTask, count_runs
 from worker.settings import WorkerSettings
@@ -76,7 +77,7 @@ async def test_each_job_is_in_the_table(harness: WorkerHarness) -> None:
     # If several workers are possible, a separate task renews the lease, because polls may be slow.
     lease = [] if harness.store.engine.single_worker else ["lease"]
     names = [task.name for task in worker.periodic_tasks()]
-    assert names == [*lease, "look", "websub", "reflect"]
+    assert names == [*lease, "look", "websub", "reflect", "clock"]
     assert 3 * DEFAULTS.poll_interval <= DEFAULTS.lease / SECOND, "a lease outlives a failed poll"
     table = {job.name: job.when.words for job in worker.jobs.table}
     await until(lambda: len(harness.store.read_sync(jobs.every)) == len(table))
@@ -368,6 +369,33 @@ async def test_retries_of_a_fast_clock_are_due_after_pruning(
     # The worker finds changed hooks at its next poll, a few seconds later.
     await harness.pass_time(5)
     await harness.over(delivered=4)
+
+
+@pytest.mark.parametrize("options", [{}, {"ordering": "hook"}], ids=["none", "hook"])
+async def test_retries_of_an_hour_that_comes_again_are_due(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, options: dict[str, str]
+) -> None:
+    monkeypatch.setattr(clock_steps, "BATCH", 2)
+    harness.network.script = lambda post: said(503, head=b"Retry-After: 60")
+    early = harness.hook(events=["star"], options={"retries": [0, 7_200]})
+    hook_id = harness.hook(options=options)
+    worker = await harness.work()
+    await harness.event(name="star")
+    await harness.recorded(early, 1)
+    harness.clock.advance(3_600)
+    await worker.clock_steps.check()
+    await harness.events(4)
+    await until(lambda: harness.attempts(hook_id))
+    harness.clock.advance(-3_600)
+    harness.network.script = lambda post: said()
+    await harness.event()
+    await harness.pass_time(5)
+    assert not harness.states(hook_id).get("delivered")
+    await worker.clock_steps.check()
+    await harness.pass_time(5)
+    await until(lambda: harness.states(hook_id) == {"delivered": 5})
+    # This one was made while the clock was right.
+    assert len(harness.attempts(early)) == 1
 
 
 async def test_fetches_of_a_fast_clock_are_due_after_pruning(harness: WorkerHarness) -> None:

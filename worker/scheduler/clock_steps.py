@@ -1,0 +1,38 @@
+"""Steps of the clock: if it is put back, what waits since a time after now is due at once."""
+
+import asyncio
+
+from store import Store
+from store.clock import LATEST, MINUTE, SECOND
+from store.delivery import future_times
+
+BATCH = 1_000
+# Seconds between two batches, so that other writers get their turn.
+PAUSE = 0.02
+
+
+class ClockSteps:
+    """Compares the store's clock with one that is never set."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._offset = LATEST
+        """How far the store's clock was ahead of the event loop's, in microseconds. At first it is
+        unknown: the clock may have been put back before the start."""
+
+    async def check(self) -> None:
+        """Make deliveries due if the clock was put back since the last check that succeeded."""
+        offset = self._store.clock.now() - round(asyncio.get_running_loop().time() * SECOND)
+        if offset < self._offset - MINUTE:
+            await self._store.write_relaxed(future_times.shorten_leases_of_later)
+            for table in future_times.TABLES:
+                await self._end_delays(table)
+        self._offset = offset
+
+    async def _end_delays(self, table: str) -> None:
+        before: int | None = LATEST
+        while before is not None:
+            before = await self._store.write_relaxed(
+                future_times.end_delays_of_later, table, before, BATCH
+            )
+            await asyncio.sleep(PAUSE)
