@@ -26,6 +26,9 @@ DAMAGE = (errors.DataCorrupted, errors.IndexCorrupted)
 # A transaction was idle or open for longer than the server allows. The driver's first versions have
 # no class for the second one.
 TIMEOUTS = ("25P03", "25P04")
+# The functions that refuse to number a transaction if the server has used up its numbers. They give
+# the code of a value that is too large.
+NUMBERING = ("GetNewTransactionId", "GetNewMultiXactId")
 # Python's number before the words of an error of the operating system.
 ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 QUOTED = re.compile(r"([\"'])(.*?)\1")
@@ -41,6 +44,8 @@ def translate_errors() -> Iterator[None]:
             f"the transaction conflicted with another one: {redact_error(error)}"
         ) from error
     except errors.ProgramLimitExceeded as error:
+        if error.diag.source_function in NUMBERING:
+            raise _unavailable(error) from error
         # The driver counts it as an operational error, but it is the same at each try.
         raise Invalid(f"PostgreSQL cannot store a value: {redact_error(error)}") from error
     except PASSING as error:
