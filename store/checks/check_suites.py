@@ -9,12 +9,13 @@ import orjson
 from store.checks import check_apps, check_counts
 from store.database import external_ids, paging, payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row
+from store.delivery import sources
 from store.errors import existing
 from store.repositories import head_commits
 
 COLUMNS = (
     "s.id, s.number, s.repo_id, s.head_sha, s.head_branch, s.before_sha, s.after_sha, s.app_id,"
-    " s.foreign_app_id, s.app_number, s.reflected, s.status, s.conclusion, s.pulls,"
+    " s.foreign_app_id, s.app_number, s.reflected, s.signed, s.status, s.conclusion, s.pulls,"
     " s.head_commit, s.created_at, s.updated_at, s.reported_at"
 )
 SELECT = f"SELECT {COLUMNS} FROM check_suite s"
@@ -34,6 +35,7 @@ MOST_OF_PULLS = 10_000
 """The limit of the bytes of a commit's pull requests. Others are left out."""
 SHA = payload_reader.text(64, 1)
 FIELDS: payload_reader.Readers = {
+    "head_sha": SHA,
     "head_branch": payload_reader.nullable(payload_reader.text(255)),
     "before_sha": ("before", payload_reader.nullable(SHA)),
     "after_sha": ("after", payload_reader.nullable(SHA)),
@@ -172,35 +174,41 @@ def status_of(sorts: Mapping[check_counts.CheckKind, int]) -> Row:
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | None:
     """Create or update the suite in a payload.
 
-    Return None if the payload is not valid, or if a suite made here has its number.
+    Return None if the payload is not valid, or if a suite made here has its number. If a source has
+    signed an event of the suite, an unsigned event gets None too.
     """
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
         return None
     fields = payload_reader.read_fields(given, FIELDS)
+    fields |= {"head_sha": fields["head_sha"].lower()} if "head_sha" in fields else {}
     before = get(db, repo["id"], number)
-    if before is not None and not before["reflected"]:
+    signed = sources.is_signed(event)
+    if before is not None and (not before["reflected"] or before["signed"] > signed):
         return None
-    if before is not None and (upsert.is_outdated(before, fields) or _is_earlier(before, fields)):
+    if before is not None and before["signed"] == signed and _is_outdated(before, fields):
         return before
+    fields |= {"signed": int(signed)}
     fields |= {"pulls": pulls_of(given)} if "pull_requests" in given else {}
     fields |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}
     fields |= _app(db, repo, given, event)
     if before is None:
-        return _add(db, repo["id"], number, given, fields)
+        return _add(db, repo["id"], number, fields)
     upsert.update(db, "check_suite", before, fields)
     after: Row = before | fields
     return after
 
 
-def _is_earlier(before: Row, fields: Row) -> bool:
-    """Return whether the payload is from the second in which the suite completed, but before it.
+def _is_outdated(before: Row, fields: Row) -> bool:
+    """Return whether the payload is older than the stored suite.
 
-    The end of the last run and the end of its suite are two events, which can pass each other.
+    It is older, too, if it is from the second in which the suite completed, but before it. The end
+    of the last run and the end of its suite are two events, which can pass each other.
     """
     ended = before["status"] == "completed" and fields.get("status", "completed") != "completed"
     reported_at = fields.get("reported_at")
-    return ended and reported_at is not None and bool(reported_at == before["reported_at"])
+    same = ended and reported_at is not None and bool(reported_at == before["reported_at"])
+    return same or upsert.is_outdated(before, fields)
 
 
 def _app(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row:
@@ -208,16 +216,12 @@ def _app(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row:
     return {} if app is None else {"foreign_app_id": app["id"], "app_number": app["number"]}
 
 
-def _add(
-    db: Connection, repo_id: int, number: int, given: dict[str, Any], fields: Row
-) -> Row | None:
-    sha = payload_reader.read_field(given, "head_sha", SHA)
-    if sha is None:
+def _add(db: Connection, repo_id: int, number: int, fields: Row) -> Row | None:
+    if "head_sha" not in fields:
         return None
     values = {
         "repo_id": repo_id,
         "number": number,
-        "head_sha": sha.lower(),
         "reflected": 1,
         "status": "queued",
         "created_at": db.now,

@@ -6,6 +6,7 @@ import orjson
 
 from store.database import payload_reader
 from store.database.connection import Connection, Row
+from store.delivery import sources
 from store.projection import concurrency_projection
 from store.projection.concurrency_projection import MemberStatus
 from store.workflows import (
@@ -38,7 +39,7 @@ JOB: payload_reader.Readers = {
     "status": payload_reader.one_of(*STATUSES),
     "attempt": ATTEMPT,
 }
-# How a job begins anew under its id.
+# How a job, or a run, begins anew under its id.
 BEGUN = {"status": "queued", "conclusion": None}
 
 
@@ -50,12 +51,16 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     workflows.report(db, repo["id"], payload_reader.read_part(payload, "workflow"), given)
     fields = {**_named(payload, given), **payload_reader.read_fields(given, RUN)}
     before = workflow_runs.get(db, repo["id"], number)
-    if before is not None and _outdated(before, fields):
+    signed = sources.is_signed(event)
+    if before is not None and before["signed"] == signed and _outdated(before, fields):
         return
-    fields |= run_details.read(db, given, before)
-    run = workflow_runs.put(db, repo["id"], number, before, fields)
-    if before is not None and run["attempt"] > before["attempt"]:
-        # A new attempt does not keep the groups of the one before.
+    if before is not None and before["signed"] > signed:
+        run = before
+    else:
+        fields |= {"signed": int(signed)} | run_details.read(db, given, before)
+        run = workflow_runs.put(db, repo["id"], number, before, fields)
+    if before is not None and run["attempt"] != before["attempt"]:
+        # Another attempt does not keep the groups of the one before.
         concurrency_members.leave_all(db, run["id"])
     reported = concurrency_projection.member(payload, given)
     concurrency_projection.configured(db, run, reported)
@@ -105,7 +110,9 @@ def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     if number is None or run_number is None:
         return
     attempt = payload_reader.read_field(given, *ATTEMPT) or 1
-    run = _run_of(db, repo, run_number, attempt, given)
+    run = _run_of(db, repo, run_number, attempt, given, event)
+    if run is None:
+        return
     reported = concurrency_projection.member(payload, given)
     job = _job_of(db, run, number, given, reported)
     if job is None:
@@ -120,17 +127,27 @@ def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     concurrency_projection.apply_status(db, run, seat, reported, _of_job(job, given, event))
 
 
-def _run_of(db: Connection, repo: Row, number: int, attempt: int, given: dict[str, Any]) -> Row:
+def _run_of(
+    db: Connection, repo: Row, number: int, attempt: int, given: dict[str, Any], event: Row
+) -> Row | None:
+    """Return the job's run. Return None for an unsigned event of a later attempt of a signed run.
+
+    A source's event replaces what an unsigned one says of the run, as that may be invented.
+    """
     run = workflow_runs.get(db, repo["id"], number)
     commit = payload_reader.read_fields(given, OF_JOB)
-    if run is not None and attempt <= run["attempt"]:
+    signed = int(sources.is_signed(event))
+    if run is not None and attempt <= run["attempt"] and run["signed"] >= signed:
         return _with_commit(db, run, commit)
+    if run is not None and run["signed"] > signed:
+        return None
     if run is not None:
         concurrency_members.leave_all(db, run["id"])
+    begun = {**BEGUN, "attempt": attempt, "signed": signed}
+    begun |= {"reported_at": None} if run is not None and run["signed"] < signed else {}
     name = payload_reader.read_field(given, "workflow_name", NAME)
     named = {} if name is None or run is not None else {"name": name}
-    fields = {"attempt": attempt, "status": "queued", "conclusion": None, **named, **commit}
-    return workflow_runs.put(db, repo["id"], number, run, fields)
+    return workflow_runs.put(db, repo["id"], number, run, {**begun, **named, **commit})
 
 
 def _with_commit(db: Connection, run: Row, commit: Row) -> Row:
@@ -151,7 +168,9 @@ def _job_of(
     before = workflow_jobs.get(db, run["repo_id"], number)
     if before is not None and before["run_id"] != run["id"]:
         return None
-    return workflow_jobs.put(db, run, number, before, _changes(before, fields, given))
+    # No job has a later attempt than its run. A source's event may have corrected the run's.
+    known = before and {**before, "attempt": min(before["attempt"], run["attempt"])}
+    return workflow_jobs.put(db, run, number, before, _changes(known, fields, given))
 
 
 def _changes(before: Row | None, fields: Row, given: dict[str, Any]) -> Row:

@@ -9,15 +9,31 @@ from store.database import payload_reader
 from store.database.connection import Row
 
 MOST_MESSAGE = 16_384
+"""The limit of the bytes of a message. The rest is cut off."""
+
+
+def _message(value: Any) -> Any:
+    found = payload_reader.text(MOST_MESSAGE)(value)
+    if found is payload_reader.INVALID:
+        return found
+    return found.encode()[:MOST_MESSAGE].decode(errors="ignore")
+
+
+def _email(value: Any) -> Any:
+    """Read what can be an address: clients reject the whole answer for an author without one."""
+    found = payload_reader.text(255)(value)
+    return found if found is not payload_reader.INVALID and "@" in found else payload_reader.INVALID
+
+
 COMMIT: payload_reader.Readers = {
     "id": payload_reader.text(64, 1),
     "tree_id": payload_reader.text(64, 1),
-    "message": payload_reader.text(MOST_MESSAGE),
+    "message": _message,
     "timestamp": payload_reader.timestamp,
 }
 PERSON: payload_reader.Readers = {
     "name": payload_reader.text(255),
-    "email": payload_reader.text(255),
+    "email": _email,
 }
 LOGIN: payload_reader.Readers = {"username": payload_reader.text(100)}
 

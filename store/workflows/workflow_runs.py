@@ -7,8 +7,9 @@ from store.database import upsert
 from store.database.connection import Connection, Row
 
 RUN = (
-    "id, repo_id, number, name, status, attempt, groups_named, conclusion, event, head_branch,"
-    " head_sha, suite_number, workflow_number, actor_id, details, created_at, reported_at"
+    "id, repo_id, number, name, status, attempt, signed, groups_named, conclusion, event,"
+    " head_branch, head_sha, suite_number, workflow_number, actor_id, details, created_at,"
+    " reported_at"
 )
 COMPLETED = "completed"
 

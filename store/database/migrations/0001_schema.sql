@@ -1120,6 +1120,7 @@ CREATE TABLE check_suite (
     foreign_app_id BIGINT REFERENCES foreign_app (id) ON DELETE SET NULL,
     app_number BIGINT,                  -- the public id of its app
     reflected SMALLINT NOT NULL DEFAULT 0,      -- 1: it comes from a platform
+    signed SMALLINT NOT NULL DEFAULT 0,         -- 1: a source has signed an event of it
     status TEXT NOT NULL,
     conclusion TEXT,
     pulls TEXT,                         -- JSON array; NULL if unknown
@@ -1223,6 +1224,7 @@ CREATE TABLE workflow_run (
     name TEXT NOT NULL,
     status TEXT NOT NULL,
     attempt BIGINT NOT NULL DEFAULT 1,
+    signed SMALLINT NOT NULL DEFAULT 0,         -- 1: a source has signed an event of it
     groups_named BIGINT NOT NULL DEFAULT 0,     -- number of concurrency groups in its configuration
     conclusion TEXT,
     event TEXT,                         -- the event that started it

@@ -125,6 +125,21 @@ def test_an_unsigned_run_has_no_app_of_this_installation(world: World) -> None:
     assert suite_of(world, 7 + projection_table.OPERATOR)["app_number"] == own["app_number"]
 
 
+def test_an_unsigned_event_changes_no_check_that_a_source_signed(world: World) -> None:
+    ahead = iso(world.now + DAY // 2)
+    reflect(world, check_suite=reported_suite(head_sha="F" * 40, updated_at=ahead))
+    signed = {"source_id": projection_table.OPERATOR, "check_run": reported()}
+    report(world.store, world.repo, "check_run.created", **signed)
+    before = run_of(world), suite_of(world)
+    assert before[1]["head_sha"] == SHA
+    forged = reported_suite(head_branch="forged", updated_at=ahead)
+    reflect(world, check_run=reported(**DONE))
+    reflect(world, check_suite=forged)
+    reflect(world, check_run=reported(id=9, name="joined", check_suite=forged))
+    assert (run_of(world), suite_of(world)) == before
+    assert run_of(world, 9) is None
+
+
 def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:
     reflect(world, check_run=reported())
     run, suite = run_of(world), suite_of(world)

@@ -58,13 +58,44 @@ async def test_a_page_of_runs_has_some_megabytes(
         "id": 1,
         "referenced_workflows": [{"path": long, "sha": "a" * 40, "ref": long}] * 100,
         "pull_requests": [{"id": 1, "number": 2, "head": end, "base": end}] * 100,
+        "head_commit": {"id": SHA, "tree_id": SHA, "message": 50 * long, "timestamp": 0},
     }
     platform.report("workflow_run", "completed", workflow_run=run)
     answer = await hub.get(f"{RUNS}?per_page=1")
     (shown,) = answer.json()["workflow_runs"]
     assert shown["referenced_workflows"]
     assert shown["pull_requests"]
+    assert shown["head_commit"]["message"]
     assert 100 * len(answer.content) < 8_000_000
+
+
+@pytest.mark.parametrize("first", ["workflow_run", "workflow_job"])
+async def test_no_invented_attempt_outdates_a_source_s_events(
+    hub: httpx.AsyncClient, platform: Platform, first: str
+) -> None:
+    invented = run(run_attempt=10**9, conclusion="success")
+    job = {"id": 5, "run_id": 1, "run_attempt": 10**9, "name": "lint", "status": "completed"}
+    posted = {"workflow_run": invented, "workflow_job": job}
+    platform.report(first, "completed", **{first: posted[first]})
+    platform.source_id = 1
+    platform.report("workflow_job", "queued", workflow_job=job | {"run_attempt": 2})
+    platform.report("workflow_run", "completed", workflow_run=run(conclusion="failure"))
+    platform.source_id = 0
+    for name in posted:
+        platform.report(name, "completed", **{name: posted[name]})
+    shown = (await hub.get(f"{RUNS}/1")).json()
+    assert (shown["run_attempt"], shown["conclusion"]) == (2, "failure")
+    (listed,) = (await hub.get(f"{RUNS}/1/jobs")).json()["jobs"]
+    assert listed["run_attempt"] == 2
+
+
+async def test_an_author_without_an_address_is_left_out(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    given = run()
+    given["head_commit"]["author"] = {"name": "Robin", "email": "robin"}
+    platform.report("workflow_run", "completed", workflow_run=given)
+    assert (await hub.get(f"{RUNS}/1")).json()["head_commit"]["author"] is None
 
 
 async def test_no_event_reports_artifacts_of_a_run(
