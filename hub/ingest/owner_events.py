@@ -21,7 +21,7 @@ ADMINISTER = on_repo(
     "administration", "write", role="admin", public_scopes=("public_repo",)
 ).refusing(
     "Only an administrator of the repository, or a source, may send events of its existence,"
-    " access or settings, of deleted issues, and of rule suites."
+    " access or settings, of security advisories, of deleted issues, and of rule suites."
 )
 
 

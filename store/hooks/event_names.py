@@ -86,6 +86,7 @@ OF_ADMINISTRATORS = frozenset(
         "meta",
         "public",
         "repository",
+        "repository_advisory",
         "repository_import",
         "repository_ruleset",
         "security_and_analysis",

@@ -97,6 +97,7 @@ def assert_text(answer: httpx.Response, status: int) -> str:
 def of_administrators() -> list[tuple[str, dict[str, Any]]]:
     named: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in sorted(OF_ADMINISTRATORS)]
     deleted = [(name, {"action": "deleted"}) for name in ("issues", "pull_request")]
+    assert "repository_advisory" in OF_ADMINISTRATORS
     return [*named, *deleted, ("push", {"rule_suite": {"id": 1, "result": "pass"}})]
 
 
