@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from hub.ui.session_request import SessionRequest
 
-# The maximum number of streams: in a process, and of these in a session, of a user, and of all who
-# follow a link. A browser needs one for all its pages, or one for each page without SharedWorker.
-# A stream that has lost its share goes on until it notices that, or until its last bytes are sent.
-# So a group may have up to twice its share for a while.
+# The maximum number of streams: in a process, and of these in a session, of a user, of all with
+# links to one hook, and of all with links. A browser needs one for all its pages, or one for each
+# page without SharedWorker. A stream that has lost its share goes on until it notices that, or
+# until its last bytes are sent. So a group may have up to twice its share for a while.
 MOST = 200
-SHARES = {"session": 8, "user": 32, "guests": 50}
+SHARES = {"session": 8, "user": 32, "hook": 16, "guests": 50}
 
 Group = tuple[str, str]
 """A kind of SHARES, and the name of one of its groups."""
@@ -63,5 +63,5 @@ def groups_of(visit: SessionRequest) -> tuple[Group, ...]:
         return ()
     session = ("session", visit.mark)
     if viewer.is_guest:
-        return session, ("guests", "")
+        return session, ("hook", viewer.identity), ("guests", "")
     return (session,) if viewer.caller is None else (session, ("user", viewer.name))

@@ -344,6 +344,25 @@ class TestLive:
                 assert heard.status == 200
 
     @embedded("the engine makes no difference")
+    async def test_guests_of_one_hook_take_no_streams_of_another_s(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(stream_places.SHARES, "hook", 1)
+        monkeypatch.setitem(stream_places.SHARES, "guests", 2)
+        async with open_dashboard(world.store) as guest, AsyncExitStack() as all_:
+            heard = []
+            for hook in (world.good, world.other, world.other):
+                link, _ = world.store.write_sync(hook_links.create, hook["id"], "", "octo", HOUR)
+                guest.client.cookies.clear()
+                await guest.post("/ui/shared", {"link": link}, on=f"/ui/shared?link={link}")
+                live = guest.listening(f"/ui/hooks/{hook['id']}/live")
+                heard.append(await all_.enter_async_context(live))
+                await heard[-1].until("begin")
+            await heard[1].until("crowded")
+            world.send(world.good, "after")
+            assert "crowded" not in await heard[0].until("after")
+
+    @embedded("the engine makes no difference")
     async def test_guests_have_a_part_of_the_streams(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
