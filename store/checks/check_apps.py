@@ -28,7 +28,8 @@ def put(db: Connection, repo_id: int, given: Any, event: Row) -> Row | None:
     """Create or update the platform's app in a payload of a repository.
 
     Return its `id` and `number`, or None. Each repository has its own description of an app. An
-    event that no source signed names no app of this installation, which makes its checks itself.
+    event that no source signed names no app of this installation, which makes its checks itself,
+    and does not describe an app with a suite that a source signed.
     """
     if not isinstance(given, dict):
         return None
@@ -41,13 +42,14 @@ def put(db: Connection, repo_id: int, given: Any, event: Row) -> Row | None:
     )
     if number is None or not fields:
         return None
-    if not sources.is_signed(event) and apps.get(db, number) is not None:
+    signed = sources.is_signed(event)
+    if not signed and apps.get(db, number) is not None:
         return None
     fields |= _listed(given)
     owner_id = placeholder_accounts.get_or_create(db, given.get("owner"))
     if owner_id is not None:
         fields["owner_id"] = owner_id
-    return _write(db, repo_id, number, named, fields)
+    return _write(db, repo_id, number, named, fields, signed=signed)
 
 
 def _listed(given: dict[str, Any]) -> Row:
@@ -74,7 +76,9 @@ def _json(content: Any) -> str:
     return orjson.dumps(content).decode()
 
 
-def _write(db: Connection, repo_id: int, number: int, named: str, fields: Row) -> Row:
+def _write(
+    db: Connection, repo_id: int, number: int, named: str, fields: Row, *, signed: bool
+) -> Row:
     before = _known(db, repo_id, number, named)
     fields = upsert.believed(db, fields, *TIMES)
     if before is None:
@@ -92,9 +96,17 @@ def _write(db: Connection, repo_id: int, number: int, named: str, fields: Row) -
         upsert.insert_if_absent(db, "foreign_app", values, "repo_id, number, slug")
         before = _known(db, repo_id, number, named)
         assert before is not None
-    elif fields.get("updated_at", LATEST) >= before["updated_at"]:
+    elif fields.get("updated_at", LATEST) >= before["updated_at"] and (
+        signed or not _has_signed_suite(db, before["id"])
+    ):
         upsert.update(db, "foreign_app", before, fields)
     return {"id": before["id"], "number": number}
+
+
+def _has_signed_suite(db: Connection, app_id: int) -> bool:
+    return db.exists(
+        "SELECT 1 FROM check_suite WHERE foreign_app_id = :app_id AND signed = 1", app_id=app_id
+    )
 
 
 def _known(db: Connection, repo_id: int, number: int, named: str) -> Row | None:

@@ -18,7 +18,8 @@ COLUMNS = (
     "c.id, c.number, c.repo_id, c.suite_id, c.name, c.latest, c.status, c.conclusion,"
     " c.asked_again, c.external_id, c.details_url, c.started_at, c.completed_at, c.title,"
     " c.summary, c.content, c.images, c.actions, c.annotations, c.pulls, c.created_at,"
-    " c.updated_at, s.number AS suite_number, s.head_sha, s.app_id, s.app_number, s.reflected"
+    " c.updated_at, s.number AS suite_number, s.head_sha, s.app_id, s.app_number,"
+    " s.reflected, s.signed"
 )
 FROM = "FROM check_run c JOIN check_suite s ON s.id = c.suite_id"
 SORT = "latest, status, conclusion, asked_again"
@@ -47,7 +48,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
     """Return the repository's run with this public id, or None.
 
     `images` and `actions` are lists. The suite's fields are `suite_number`, `head_sha`, `app_id`,
-    `app_number`, and `reflected`: 1 if it comes from a platform.
+    `app_number`, `signed`, and `reflected`: 1 if it comes from a platform.
     """
     return _read(
         db.one(

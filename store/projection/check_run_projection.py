@@ -26,7 +26,8 @@ OUTPUT: payload_reader.Readers = {
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | None:
     """Create or update the check run in a payload, and its suite.
 
-    Return None if the payload is not valid, or if a check run made here has its number.
+    Return None if the payload is not valid, or if a check run made here has its number. If a source
+    has signed an event of its suite, an unsigned event gets None too.
     """
     number = payload_reader.read_field(given, "id", payload_reader.number)
     reported = payload_reader.read_object(given, "check_suite")
@@ -40,11 +41,17 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}
     suite = check_suites.put(db, repo, {**named, **reported}, event)
     before = check_runs.get(db, repo["id"], number)
-    if suite is None or (before and (not before["reflected"] or _older(fields, before))):
+    if suite is None or (before and not _may_change(before, fields, suite)):
         return None
     if "pull_requests" in given:
         fields["pulls"] = check_suites.pulls_of(given)
     return write_run(db, suite, number, before, fields)
+
+
+def _may_change(before: Row, fields: Row, suite: Row) -> bool:
+    """Return whether the payload changes the run. An unsigned event may name another suite."""
+    known = before["reflected"] and before["signed"] <= suite["signed"]
+    return known and not _older(fields, before)
 
 
 def _older(fields: Row, before: Row) -> bool:

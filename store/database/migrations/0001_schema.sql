@@ -1136,7 +1136,7 @@ CREATE INDEX check_suite_commit ON check_suite (repo_id, head_sha, number);
 
 CREATE INDEX check_suite_own_app ON check_suite (app_id) WHERE app_id IS NOT NULL;
 
-CREATE INDEX check_suite_foreign_app ON check_suite (foreign_app_id)
+CREATE INDEX check_suite_foreign_app ON check_suite (foreign_app_id, signed)
     WHERE foreign_app_id IS NOT NULL;
 
 CREATE TABLE check_run (

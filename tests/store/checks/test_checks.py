@@ -95,6 +95,10 @@ def suite_of(world: World, number: int = 118578147) -> Row:
     return required(world.store.read_sync(check_suites.get, world.repo["id"], number))
 
 
+def app_of(world: World) -> Row:
+    return world.store.read_sync(check_apps.of, [suite_of(world)["id"]])[suite_of(world)["id"]]
+
+
 def own_suite(world: World, sha: str = SHA) -> Row:
     with transaction(world.store) as db:
         app = apps.by_name(db, "ci")
@@ -130,13 +134,16 @@ def test_an_unsigned_event_changes_no_check_that_a_source_signed(world: World) -
     reflect(world, check_suite=reported_suite(head_sha="F" * 40, updated_at=ahead))
     signed = {"source_id": projection_table.OPERATOR, "check_run": reported()}
     report(world.store, world.repo, "check_run.created", **signed)
-    before = run_of(world), suite_of(world)
+    before = run_of(world), suite_of(world), app_of(world)
     assert before[1]["head_sha"] == SHA
     forged = reported_suite(head_branch="forged", updated_at=ahead)
     reflect(world, check_run=reported(**DONE))
+    reflect(world, check_run=reported(check_suite=forged | {"id": 8}, **DONE))
     reflect(world, check_suite=forged)
     reflect(world, check_run=reported(id=9, name="joined", check_suite=forged))
-    assert (run_of(world), suite_of(world)) == before
+    app = APP | {"external_url": "https://forged.example", "updated_at": ahead}
+    reflect(world, check_suite=forged | {"id": 10, "app": app})
+    assert (run_of(world), suite_of(world), app_of(world)) == before
     assert run_of(world, 9) is None
 
 
