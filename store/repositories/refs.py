@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from store.clock import MINUTE, SECOND
 from store.database import paging, payload_reader, upsert
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
+from store.delivery import sources
 from store.repositories import head_commits
 
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -105,7 +107,7 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     sha = payload_reader.read_field(payload, "after", payload_reader.text(64))
     if name is None or sha is None or not NAME.fullmatch(name) or not SHA.fullmatch(sha):
         return
-    if _is_late(db, repo["id"], name, payload):
+    if _is_late(db, repo["id"], name, payload, event):
         return
     if sha.strip("0"):
         put(db, repo["id"], name, sha, head_commits.read(payload))
@@ -119,7 +121,7 @@ def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     kind = {"branch": "refs/heads/", "tag": "refs/tags/"}.get(str(payload.get("ref_type")))
     if name is not None and kind is not None:
         full_name = kind + name
-        if not _is_late(db, repo["id"], full_name, payload):
+        if not _is_late(db, repo["id"], full_name, payload, event):
             delete(db, repo["id"], full_name)
 
 
@@ -130,13 +132,16 @@ def pushed_at(payload: Mapping[str, Any]) -> int | None:
     return found
 
 
-def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any]) -> bool:
+def _is_late(db: Connection, repo_id: int, name: str, payload: dict[str, Any], event: Row) -> bool:
     """Return whether a later push or deletion of the ref was reported. If not, keep the time.
 
-    It is kept for deleted refs, too, for a time: a late push would bring them back for ever.
+    It is kept for deleted refs, too, for a time: a late push would bring them back for ever. The
+    time in an unsigned event may be invented, so it is at most a minute after the reception.
     """
     key = {"repo_id": repo_id, "name": name}
     at = pushed_at(payload)
+    if at is not None and not sources.is_signed(event):
+        at = min(at, event["received_at"] // SECOND * SECOND + MINUTE)
     fields = {} if at is None else upsert.believed(db, {"reported_at": at}, "reported_at")
     before = db.one(
         "SELECT reported_at FROM ref_report WHERE repo_id = :repo_id AND name = :name", **key

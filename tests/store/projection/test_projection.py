@@ -635,6 +635,17 @@ def named(platform: Platform, name: str) -> Row | None:
     return platform.world.store.read_sync(repositories.find, owner, repo)
 
 
+def test_the_time_of_an_unsigned_push_makes_no_signed_push_late(signed: Platform) -> None:
+    source_id, signed.source_id = signed.source_id, 0
+    for sha, ahead in (("b" * 40, DAY // SECOND - 60), ("c" * 40, 60)):
+        at = iso(signed.world.now + ahead * SECOND)
+        where = {"full_name": "ada/engine", "pushed_at": at}
+        signed.report("push", repository=where, ref="refs/heads/main", after=sha)
+        signed.source_id = source_id
+    found = signed.world.store.read_sync(refs.get, signed.world.repo["id"], "refs/heads/main")
+    assert required(found)["sha"] == "c" * 40
+
+
 def test_a_platform_makes_its_repositories_known(signed: Platform) -> None:
     signed.repo_id = 0
     owner = {"login": "Tower", "type": "Organization", "id": 5}
