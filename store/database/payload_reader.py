@@ -13,6 +13,7 @@ from store import clock
 from store.clock import SECOND
 
 MOST_INTEGER = 2**63
+MOST_INT32 = 2**31 - 1
 # The year 10,000. Later times cannot be formatted.
 MOST_SECONDS = 253_402_300_800
 MOST_PARTS = 100
@@ -31,6 +32,11 @@ def number(value: Any) -> Any:
 def positive(value: Any) -> Any:
     """Read an integer above 0."""
     return INVALID if value == 0 else number(value)
+
+
+def int32(value: Any) -> Any:
+    """Read an integer that is not negative and to which the hub adds, so that the sum fits, too."""
+    return INVALID if number(value) is INVALID or value > MOST_INT32 else value
 
 
 def flag(value: Any) -> Any:

@@ -81,7 +81,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     The parts that an operation changed later stay. Return its id, or None if the payload is not
     valid.
     """
-    number = payload_reader.read_field(given, "number", payload_reader.number)
+    number = payload_reader.read_field(given, "number", payload_reader.int32)
     if number is None:
         return None
     fields = payload_reader.read_fields(given, FIELDS)
@@ -98,7 +98,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
         fields["closed_by_id"] = None
     issue_id = _write(db, repo["id"], number, before, own.merged(fields))
     _set(db, repo, issue_id, given, event, own)
-    comments = payload_reader.read_field(given, "comments", payload_reader.number)
+    comments = payload_reader.read_field(given, "comments", payload_reader.int32)
     comment_counts.report(db, issue_id, before, comments)
     return issue_id
 

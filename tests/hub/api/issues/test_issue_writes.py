@@ -623,3 +623,28 @@ async def test_a_comment_is_answered_in_the_form_that_was_asked_for(
     assert (changed["body"], changed["body_text"]) == ("*Aha*", "Aha")
     for payload in bodies(store, "issue_comment"):
         assert "body_html" not in payload["comment"]
+
+
+async def test_no_event_uses_up_the_numbers_of_issues(
+    client: httpx.AsyncClient, platform: Platform, helper: Headers
+) -> None:
+    platform.report("issues", "opened", issue=issue(2**63 - 1))
+    platform.report("pull_request", "opened", pull_request=pull(2**31))
+    made = await done(await client.post(ISSUES, json={"title": "Ring"}, headers=helper), 201)
+    assert made["number"] == 3
+    platform.report("issues", "opened", issue=issue(3))
+    assert (await done(await client.get(f"{ISSUES}/4")))["title"] == "Ring"
+
+
+async def test_no_count_in_an_event_is_too_high_to_be_changed(
+    client: httpx.AsyncClient, platform: Platform, helper: Headers
+) -> None:
+    most = 2**63 - 1
+    counts = {"open_issues": most, "closed_issues": most}
+    milestone = {"id": 7, "number": 1, "title": "M", "state": "open", **counts}
+    platform.report("issues", "edited", issue=issue(1, comments=most, milestone=milestone))
+    await done(await client.post(COMMENTS, json={"body": "Hm"}, headers=helper), 201)
+    await done(await client.patch(ONE, json={"state": "closed"}))
+    await done(await client.patch(ONE, json={"milestone": None}))
+    await done(await client.get(ONE))
+    await done(await client.get(f"{HELLO}/milestones/1"))
