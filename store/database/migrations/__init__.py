@@ -5,8 +5,9 @@ engine's type of a generated integer key and of bytes, and TEXT for its type of 
 of their bytes.
 """
 
+import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -29,6 +30,37 @@ def steps() -> list[tuple[int, str, str]]:
         if matched:
             found.append((int(matched[1]), file.name, file.read_text(encoding="utf-8")))
     return sorted(found)
+
+
+@cache
+def recorded_name(name: str, sql: str) -> str:
+    """Return the name under which a step is recorded: its file's name, and a hash of its SQL.
+
+    Until the first release, `0001_schema.sql` changes in place. The hash does not cover comments.
+    """
+    statements = "\n".join(" ".join(one.split()) for one in _statements(sql))
+    return f"{name} {hashlib.sha256(statements.encode()).hexdigest()[:12]}"
+
+
+def summarize(recorded: Mapping[int, str]) -> tuple[int, str | None]:
+    """Return the newest of the recorded steps, and the reason if the database is closed, else None.
+
+    `recorded` are the names of the steps by their numbers.
+    """
+    newest = max((number for number in recorded if number < CLOSED), default=0)
+    return newest, recorded.get(CLOSED) or _find_change(recorded)
+
+
+def _find_change(recorded: Mapping[int, str]) -> str | None:
+    for number, name, sql in steps():
+        known = recorded_name(name, sql)
+        if recorded.get(number, known) != known:
+            return (
+                f"another version of tocsin has made the database: its step {number} is"
+                f" {recorded[number]!r}, and this program knows {known!r}. Start that version, or"
+                " begin with a new database"
+            )
+    return None
 
 
 def migrate(
@@ -92,9 +124,7 @@ def state(session: Session, now: int) -> tuple[int, str | None] | None:
 
 
 def _state(db: Connection) -> tuple[int, str | None]:
-    step = db.value("SELECT max(number) FROM migration WHERE number < :closed", closed=CLOSED)
-    closed = db.value("SELECT name FROM migration WHERE number = :closed", closed=CLOSED)
-    return step or 0, closed
+    return summarize(dict(db.tuples("SELECT number, name FROM migration")))
 
 
 def _require_usable(newest: int, closed: str | None) -> None:
@@ -130,7 +160,7 @@ def _migrate(
         db.execute(
             "INSERT INTO migration (number, name, applied_at) VALUES (:number, :name, :now)",
             number=number,
-            name=name,
+            name=recorded_name(name, sql),
         )
     return [name for _, name, _ in ran]
 

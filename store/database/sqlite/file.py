@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from store.database.migrations import CLOSED, steps
+from store.database.migrations import steps, summarize
 from store.database.sqlite.errors import cannot_open, is_damage
 from store.database.sqlite.lost_content import log_path
 from store.errors import Unusable
@@ -106,9 +106,7 @@ def _found(raw: sqlite3.Connection, name: Path) -> DatabaseSummary:
 
 def migration_state(raw: sqlite3.Connection) -> tuple[int, str | None]:
     """Return the newest applied migration, and the reason if the database is closed, else None."""
-    rows = raw.execute("SELECT number, name FROM migration").fetchall()
-    closed = next((name for number, name in rows if number == CLOSED), None)
-    return max((number for number, _ in rows if number < CLOSED), default=0), closed
+    return summarize(dict(raw.execute("SELECT number, name FROM migration").fetchall()))
 
 
 def newest_migration() -> int:

@@ -40,7 +40,7 @@ def test_every_step_has_a_number_of_its_own() -> None:
 
 def test_a_fresh_database_records_every_step(store: Store) -> None:
     assert [(number, name) for number, name, _ in store.read_sync(recorded)] == [
-        (number, name) for number, name, _ in migrations.steps()
+        (number, migrations.recorded_name(name, sql)) for number, name, sql in migrations.steps()
     ]
 
 
@@ -60,16 +60,14 @@ def test_new_steps_are_applied_to_an_existing_database(
     before = opened().read_sync(recorded)
     clock.advance(60)
     last = before[-1][0]
-    with_steps(
-        monkeypatch,
-        (last + 1, "9001_more.sql", "CREATE TABLE more (id {id}, what {blob}); -- a; b"),
-        (last + 2, "9002_again.sql", "INSERT INTO more (what) VALUES (NULL)"),
-    )
+    more = ("9001_more.sql", "CREATE TABLE more (id {id}, what {blob}); -- a; b")
+    again = ("9002_again.sql", "INSERT INTO more (what) VALUES (NULL)")
+    with_steps(monkeypatch, (last + 1, *more), (last + 2, *again))
     store = opened()
     assert store.read_sync(recorded) == [
         *before,
-        (last + 1, "9001_more.sql", clock.now()),
-        (last + 2, "9002_again.sql", clock.now()),
+        (last + 1, migrations.recorded_name(*more), clock.now()),
+        (last + 2, migrations.recorded_name(*again), clock.now()),
     ]
     assert store.read_sync(lambda db: db.all("SELECT id, what FROM more")) == [
         {"id": 1, "what": None}
@@ -92,6 +90,22 @@ def test_a_newer_database_is_refused_and_left_alone(opened: Opened) -> None:
     assert f"knows {known}" in said
     assert "newer tocsin" in said
     assert len(store.read_sync(recorded)) == len(migrations.steps()) + 1
+
+
+def test_a_database_with_other_tables_is_refused_and_left_alone(
+    opened: Opened, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A schema that changed in place has the number of the former one."""
+    before = opened().read_sync(recorded)
+    (number, name, sql), *later = migrations.steps()
+    monkeypatch.setattr(migrations, "steps", lambda: [(number, name, f"{sql}\n-- more"), *later])
+    opened()
+    monkeypatch.setattr(migrations, "steps", lambda: [(number, name, f"{sql}; SELECT 1"), *later])
+    for create in (True, False):
+        with pytest.raises(Unusable, match="another version of tocsin has made the database"):
+            open_store(url, data_dir=tmp_path / "data", create=create)
+    monkeypatch.undo()
+    assert opened().read_sync(recorded) == before
 
 
 def test_a_command_does_not_migrate_under_a_daemon(

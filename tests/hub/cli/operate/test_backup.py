@@ -536,6 +536,7 @@ def altered(path: Path, *statements: str) -> None:
     [
         (["INSERT INTO migration VALUES (99999, 'later.sql', 0)"], "step 99999 and this program"),
         (["INSERT INTO migration VALUES (1000000, 'moved away', 0)"], "moved away"),
+        (["UPDATE migration SET name = '0001_schema.sql' WHERE number = 1"], "another version"),
         (["PRAGMA foreign_keys = OFF", "DELETE FROM account"], "refers to a row of account"),
         (["PRAGMA foreign_keys = OFF", "DROP TABLE event"], "no database of tocsin's"),
     ],
