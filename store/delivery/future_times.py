@@ -24,28 +24,41 @@ TABLES = {
     "event": ("received_at", "SELECT d.id FROM event w JOIN delivery d ON d.event_id = w.id"),
 }
 # Rows that are written after the clock is put back may be so old (microseconds) when that is seen.
-RECENT = 10 * MINUTE
+RECENT = 2 * MINUTE
+# The clocks of workers may differ by so much (microseconds), and none of them has been put back.
+SKEW = MINUTE
 
 
-def end_delays_of_later(db: Connection, table: str, before: int, limit: int) -> int | None:
+def find_later(db: Connection, table: str, before: int, limit: int) -> tuple[int, bool] | None:
+    """Examine up to `limit` rows of one of the TABLES, the newest with ids below `before`.
+
+    Return the lowest id of them, and whether one is of a time after now. Return None if no older
+    row can be of a time after now.
+    """
+    newest = (
+        f"SELECT id, {TABLES[table][0]} FROM {table} WHERE id < :before"
+        " ORDER BY id DESC LIMIT :limit"
+    )
+    rows = db.tuples(newest, before=before, limit=limit)
+    latest = max((row[1] for row in rows), default=0)
+    return None if latest < db.now - RECENT else (rows[-1][0], latest > db.now + SKEW)
+
+
+def end_delays_of_later(db: Connection, table: str, first: int, before: int) -> None:
     """Make deliveries due now that wait since a time after now: the clock has been put back.
 
-    Examine up to `limit` rows of one of the TABLES, the newest with ids below `before`. Return the
-    lowest id of them. Return None if no older row can be from a time after now.
+    They belong to the rows of one of the TABLES whose ids are from `first` to below `before`.
     """
     column, deliveries = TABLES[table]
-    newest = f"SELECT id, {column} FROM {table} WHERE id < :before ORDER BY id DESC LIMIT :limit"
-    rows = db.tuples(newest, before=before, limit=limit)
-    if max((row[1] for row in rows), default=0) < db.now - RECENT:
-        return None
     changed = db.tuples(
         "UPDATE delivery SET due_at = :now, in_flight_until ="
         " CASE WHEN in_flight_until > :until THEN :until ELSE in_flight_until END"
         f" WHERE {OPEN} AND lease_id IS NULL AND due_at > :now AND id IN"
-        f" ({deliveries} WHERE w.id BETWEEN :first AND :last AND w.{column} > :now)"
+        f" ({deliveries} WHERE w.id >= :first AND w.id < :before AND w.{column} > :ahead)"
         " RETURNING hook_id",
-        first=rows[-1][0],
-        last=rows[0][0],
+        first=first,
+        before=before,
+        ahead=db.now + SKEW,
         until=db.now + LONGEST_ATTEMPT,
     )
     if hook_ids := {row[0] for row in changed}:
@@ -53,8 +66,6 @@ def end_delays_of_later(db: Connection, table: str, before: int, limit: int) -> 
         of_these = f"IN (SELECT hook_id FROM {db.each('chosen', hook_id='integer')} AS w)"
         _end_holds(db, db.now, f" AND id {of_these}", f" AND -id {of_these}", chosen=chosen)
         db.wake_after_commit(hook_ids)
-    lowest: int = rows[-1][0]
-    return lowest
 
 
 def shorten_leases_of_later(db: Connection) -> None:

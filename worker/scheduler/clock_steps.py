@@ -6,8 +6,9 @@ from store import Store
 from store.clock import LATEST, MINUTE, SECOND
 from store.delivery import future_times
 
-BATCH = 1_000
-# Seconds between two batches, so that other writers get their turn.
+# Rows that are examined at once. An event may have a thousand deliveries.
+BATCH = 200
+# Seconds between two batches, so that other work gets its turn.
 PAUSE = 0.02
 
 
@@ -30,9 +31,12 @@ class ClockSteps:
         self._offset = offset
 
     async def _end_delays(self, table: str) -> None:
-        before: int | None = LATEST
-        while before is not None:
-            before = await self._store.write_relaxed(
-                future_times.end_delays_of_later, table, before, BATCH
-            )
+        before = LATEST
+        while found := await self._store.read(future_times.find_later, table, before, BATCH):
+            first, later = found
+            if later:
+                await self._store.write_relaxed(
+                    future_times.end_delays_of_later, table, first, before
+                )
+            before = first
             await asyncio.sleep(PAUSE)
