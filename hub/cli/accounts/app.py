@@ -4,33 +4,22 @@ import click
 
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import PairType, WordType, distinct_names
+from hub.cli.console.event_type import EventType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree, remove_in_parts
 from store import Connection, Row, Store
 from store.accounts import app_list, apps
 from store.apps import app_hooks, installations
-from store.errors import Invalid
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 from store.registry import app_removal
-
-
-def known_events(
-    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return the names of events. Raises Invalid for an unknown one."""
-    unknown = [name for name in value if name not in PLATFORM_EVENTS | {WILDCARD}]
-    if unknown:
-        raise Invalid(f"{unknown[0]!r} is not the name of an event")
-    return value
-
 
 PERMISSION = click.option("--permission", "permissions", multiple=True, type=PairType(),
     callback=distinct_names,
     help="A permission that an integration's tokens may have, such as checks=write; "
     "repeatable.")  # fmt: skip
 
-EVENT = click.option("--event", "events", multiple=True, callback=known_events,
-    shell_complete=suggestions.event_names,
+EVENT = click.option("--event", "events", multiple=True,
+    type=EventType(PLATFORM_EVENTS | {WILDCARD}), shell_complete=suggestions.event_names,
     help="An event that an integration's hook receives; repeatable.")  # fmt: skip
 VISIBILITY = click.option("--public/--private", "public", default=None,
     help="Whether everybody may see it, or only its owner.")  # fmt: skip

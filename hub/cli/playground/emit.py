@@ -7,6 +7,7 @@ import orjson
 
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, InputFile
+from hub.cli.console.event_type import EventType
 from hub.cli.console.grammar import command
 from hub.cli.playground import demo_events
 from hub.cli.service.configuration import Configuration, Settings
@@ -20,6 +21,7 @@ from store.database import uuid7
 from store.delivery import events
 from store.delivery.incoming import Receipt
 from store.errors import Invalid
+from store.hooks.event_names import PLATFORM_EVENTS
 
 
 @command(
@@ -29,7 +31,7 @@ from store.errors import Invalid
         "jq .payload saved.json | tocsin emit push ada/bell-tower --file -",
     ]
 )
-@click.argument("event", shell_complete=suggestions.event_names)
+@click.argument("event", type=EventType(PLATFORM_EVENTS), shell_complete=suggestions.event_names)
 @click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
 @click.option("--file", "file", type=InputFile("rb"),
               help="The payload, a JSON object; `-` is standard input.")  # fmt: skip
@@ -55,14 +57,14 @@ def emit(
     if (file is None) == (not example):
         raise click.UsageError("give the payload with --file, or --example")
     settings = configuration.settings
-    name, guid, body = _checked(event, guid, file, settings.max_event_bytes)
+    guid, body = _checked(guid, file, settings.max_event_bytes)
 
     def accept(db: Connection) -> Receipt:
         repo = lookups.repository(db, full_name)
-        content = _example(db, settings, name, repo) if body is None else body
+        content = _example(db, settings, event, repo) if body is None else body
         payload = read_object(content)
         arrived = event_envelope.arrival(
-            event_envelope.EventOrigin(repo["id"]), guid, name, content, payload
+            event_envelope.EventOrigin(repo["id"]), guid, event, content, payload
         )
         (receipt,) = events.accept_all(db, [arrived])
         return receipt
@@ -72,25 +74,22 @@ def emit(
     _print(receipt, as_json=as_json)
 
 
-def _checked(
-    event: str, guid: str | None, file: IO[bytes] | None, most: int
-) -> tuple[str, str, bytes | None]:
-    """Return name, delivery id and payload, which is None without a file.
+def _checked(guid: str | None, file: IO[bytes] | None, most: int) -> tuple[str, bytes | None]:
+    """Return delivery id and payload, which is None without a file.
 
     Raises Invalid if the hub would reject one of them.
     """
     try:
-        name = event_envelope.platform_event(event)
         chosen = uuid7.new() if guid is None else event_envelope.checked_guid(guid)
         if file is None:
-            return name, chosen, None
+            return chosen, None
         body = file.read(most + 1)
         if len(body) > most:
             raise Rejected(f"the payload is larger than max_event_bytes, {most} bytes")
         read_object(body)
     except (Malformed, Rejected) as error:
         raise Invalid(str(error)) from None
-    return name, chosen, body
+    return chosen, body
 
 
 def _example(db: Connection, settings: Settings, name: str, repo: dict[str, Any]) -> bytes:

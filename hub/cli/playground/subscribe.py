@@ -4,6 +4,7 @@ import click
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
+from hub.cli.console.event_type import EventType
 from hub.cli.console.grammar import command
 from hub.cli.playground import subscribing
 from hub.cli.playground.subscribing import SubscriptionOptions
@@ -21,7 +22,8 @@ from store.hooks.event_names import WILDCARD
 )
 @click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
 @click.argument("url")
-@click.option("--event", "events", multiple=True, shell_complete=suggestions.event_names,
+@click.option("--event", "events", multiple=True, type=EventType(),
+              shell_complete=suggestions.event_names,
               help="Only this event; repeatable.  [default: every event]")  # fmt: skip
 @click.option("--form", is_flag=True, help="Deliver a form with the field payload, and not JSON.")
 @click.option(

@@ -8,6 +8,7 @@ import orjson
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
+from hub.cli.console.event_type import EventType
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context, delivery_options, hook_place
@@ -35,6 +36,7 @@ CONTENT_TYPES = ("json", "form")
                 shell_complete=suggestions.full_names)  # fmt: skip
 @hook_place.around
 @click.option("--event", "events", multiple=True, default=["push"], show_default=True,
+              type=EventType(),
               shell_complete=suggestions.event_names,
               help="An event, or '*' for all; repeatable.")  # fmt: skip
 @click.option(

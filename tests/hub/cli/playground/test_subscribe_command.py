@@ -85,7 +85,7 @@ def test_another_format_is_another_hook_with_a_secret_of_its_own(run, directory)
         (("ada", URL), 2, "is not OWNER/NAME"),
         (("ada/bell", "http://127.0.0.1:9000/"), 2, "127.0.0.1 is refused"),
         (("ada/bell", "nonsense"), 2, "the URL is refused: not of the form"),
-        (("ada/bell", URL, "--event", "nonsense"), 2, 'Invalid event: "nonsense"'),
+        (("ada/bell", URL, "--event", "nonsense"), 2, "`tocsin help events` lists the names"),
         (("ada/bell", URL, "--secret", "x" * 1025), 2, "secret is longer than 1024 bytes"),
     ],
 )

@@ -135,7 +135,8 @@ def test_the_same_event_is_stored_once(run, listed, hook_id):
 @pytest.mark.parametrize(
     ("words", "stdin", "said"),
     [
-        (["nothing", "--example"], None, 'Invalid event: "nothing"'),
+        (["nothing", "--example"], None, 'Invalid event: "nothing": `tocsin help events` lists'),
+        (["pusch", "--example"], None, "did you mean 'push'?"),
         (["push"], None, "--file, or --example"),
         (["push", "--example", "--file", "-"], "{}", "--file, or --example"),
         (["push", "--file", "-"], "{", "JSON"),
