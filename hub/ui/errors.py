@@ -89,7 +89,9 @@ def _title(error: Exception, status: int) -> str:
 def _message(error: Exception, status: int, request_id: str) -> str:
     if isinstance(error, Invalid):
         return str(error)
-    return _reason(error) or message_of(error, status, request_id)
+    if isinstance(error, Missing):
+        return _reason(error) or "There is nothing under this address."
+    return message_of(error, status, request_id)
 
 
 def _reason(error: Exception) -> str:

@@ -36,6 +36,7 @@ async def test_a_sign_in_leads_back_to_the_requested_page(
         door = answer.headers["location"]
         assert door == f"/ui/sign-in?next={parse.quote(path, safe='')}"
         page = await browser.page(door)
+        assert "tocsin user add ada" in page
         (wanted,) = re.findall(r'name="next" value="([^"]*)"', page)[-1:]
         answer = await browser.post("/ui/sign-in", {"token": seed.token, "next": wanted}, on=door)
         assert (answer.status_code, answer.headers["location"]) == (303, path)
@@ -432,6 +433,11 @@ class TestEveryPage:
             assert answer.status_code == 404
             assert reason in (text := text_of(answer.text))
             assert "also by retention" not in text
+
+    async def test_an_unknown_page_does_not_repeat_its_title(self, store: Store, seed: Any) -> None:
+        async with open_dashboard(store, seed.token) as browser:
+            answer = await browser.get("/ui/hooks/99")
+            assert text_of(answer.text).lower().count("not found") == 2  # the tab's title, the head
 
     async def test_an_error_of_input_names_no_log(self, store: Store, seed: Any) -> None:
         async with open_dashboard(store, seed.token) as browser:
