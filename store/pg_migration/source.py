@@ -60,12 +60,10 @@ class SqliteSource:
         found: str | None = self._value(f"SELECT name FROM migration WHERE number = {CLOSED}")
         return found
 
-    def steps(self) -> list[int]:
-        """Return the applied schema migrations."""
-        rows = self._session.tuples(
-            f"SELECT number FROM migration WHERE number < {CLOSED} ORDER BY number"
-        )
-        return [row[0] for row in rows]
+    def steps(self) -> list[tuple[int, str]]:
+        """Return the applied schema migrations: their numbers and recorded names."""
+        sql = f"SELECT number, name FROM migration WHERE number < {CLOSED} ORDER BY number"
+        return [(number, name) for number, name in self._session.tuples(sql)]
 
     def alone(self) -> bool:
         """Acquire the worker's lock, so that nothing is delivered. Return False if it is held."""

@@ -83,10 +83,10 @@ class PostgresTarget:
             if is_copied(name) and self._link.value(f'SELECT EXISTS (SELECT 1 FROM "{name}")')
         ]
 
-    def steps(self) -> list[int]:
-        """Return the applied schema migrations."""
-        sql = f"SELECT number FROM migration WHERE number < {CLOSED} ORDER BY number"
-        return [row[0] for row in self._link.rows(sql)]
+    def steps(self) -> list[tuple[int, str]]:
+        """Return the applied schema migrations: their numbers and recorded names."""
+        sql = f"SELECT number, name FROM migration WHERE number < {CLOSED} ORDER BY number"
+        return [(number, name) for number, name in self._link.rows(sql)]
 
     def others(self) -> int:
         """Return how many connections hubs and workers have to this database."""
