@@ -17,11 +17,19 @@ FOUND = (
     WAITS,
 )
 
-# The tables whose newest rows tell how far the clock was ahead: the time of a row, and the
-# deliveries that it has made due later.
+# The tables whose newest rows tell how far the clock was ahead: the time of a row, the deliveries
+# that it has made due later, and the attempts of a delivery that may have made it due since then.
 TABLES = {
-    "attempt": ("started_at", "SELECT w.delivery_id FROM attempt w"),
-    "event": ("received_at", "SELECT d.id FROM event w JOIN delivery d ON d.event_id = w.id"),
+    "attempt": (
+        "started_at",
+        "SELECT w.delivery_id FROM attempt w",
+        "a.delivery_id = w.delivery_id AND a.id > w.id",
+    ),
+    "event": (
+        "received_at",
+        "SELECT d.id FROM event w JOIN delivery d ON d.event_id = w.id",
+        "a.delivery_id = d.id",
+    ),
 }
 # Rows that are written after the clock is put back may be so old (microseconds) when that is seen.
 RECENT = 2 * MINUTE
@@ -47,14 +55,18 @@ def find_later(db: Connection, table: str, before: int, limit: int) -> tuple[int
 def end_delays_of_later(db: Connection, table: str, first: int, before: int) -> None:
     """Make deliveries due now that wait since a time after now: the clock has been put back.
 
-    They belong to the rows of one of the TABLES whose ids are from `first` to below `before`.
+    They belong to the rows of one of the TABLES whose ids are from `first` to below `before`. Those
+    that were attempted again since then keep their times, because each start of a worker looks.
+    Those that may be in flight stay until that attempt has ended.
     """
-    column, deliveries = TABLES[table]
+    column, deliveries, since = TABLES[table]
     changed = db.tuples(
-        "UPDATE delivery SET due_at = :now, in_flight_until ="
+        "UPDATE delivery SET due_at = CASE WHEN in_flight_until > :until THEN :until"
+        " WHEN in_flight_until > :now THEN in_flight_until ELSE :now END, in_flight_until ="
         " CASE WHEN in_flight_until > :until THEN :until ELSE in_flight_until END"
         f" WHERE {OPEN} AND lease_id IS NULL AND due_at > :now AND id IN"
-        f" ({deliveries} WHERE w.id >= :first AND w.id < :before AND w.{column} > :ahead)"
+        f" ({deliveries} WHERE w.id >= :first AND w.id < :before AND w.{column} > :ahead"
+        f" AND NOT EXISTS (SELECT 1 FROM attempt a WHERE {since} AND a.started_at <= :ahead))"
         " RETURNING hook_id",
         first=first,
         before=before,

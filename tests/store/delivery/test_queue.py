@@ -10,7 +10,7 @@ from store_world import FakeNotifier, World
 from waiting import PATIENCE
 
 from store import Store
-from store.clock import HOUR, MINUTE, SECOND
+from store.clock import HOUR, LATEST, MINUTE, SECOND
 from store.delivery import (
     deliveries,
     delivery_queries,
@@ -320,6 +320,42 @@ class TestLeases:
         assert world.store.write_sync(leases.release_expired) == 0
         world.clock.advance(0.000001)
         assert world.store.write_sync(leases.release_expired) == 1
+
+    def test_a_retry_planned_since_the_clock_was_put_back_stays(self, world: World) -> None:
+        """Each start of a worker looks for the times of the hour that comes again."""
+        hook, other = world.hook("push")["id"], world.hook("star")["id"]
+        world.clock.advance(3_600)
+        let_in(world, 1)
+        let_in(world, 1, name="star")
+        lease = world.lease()
+        for one in world.claim(lease, hook, other):
+            world.store.write_sync(record, [world.failure(lease, one, due_at=world.now + HOUR)])
+        world.clock.advance(-3_600)
+
+        def look() -> list[int]:
+            for table in future_times.TABLES:
+                world.store.write_sync(future_times.end_delays_of_later, table, 0, LATEST)
+            return [row["due_at"] for row in world.rows()]
+
+        assert look() == [world.now, world.now]
+        (again,) = world.claim(lease, hook)
+        retry_at = world.now + 10 * MINUTE
+        world.store.write_sync(record, [world.failure(lease, again, due_at=retry_at)])
+        assert look() == [retry_at, world.now]
+
+    def test_one_that_may_be_in_flight_waits_when_the_clock_is_put_back(self, world: World) -> None:
+        hook = world.hook("push", options={"ordering": "hook"})["id"]
+        world.clock.advance(3_600)
+        let_in(world, 1)
+        world.claim(world.lease(SECOND), hook)
+        world.clock.advance(-3_600)
+        world.store.write_sync(future_times.shorten_leases_of_later)
+        world.clock.advance(1)
+        assert world.store.write_sync(leases.release_expired) == 1
+        world.store.write_sync(future_times.end_delays_of_later, "event", 0, LATEST)
+        assert world.claim(world.lease(), hook) == []
+        world.clock.advance(leases.LONGEST_ATTEMPT / SECOND)
+        assert len(world.claim(world.lease(), hook)) == 1
 
     def test_a_sole_worker_ends_all_leases_but_its_own(self, world: World) -> None:
         hook = world.hook("push")["id"]
