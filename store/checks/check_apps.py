@@ -96,17 +96,19 @@ def _write(
         upsert.insert_if_absent(db, "foreign_app", values, "repo_id, number, slug")
         before = _known(db, repo_id, number, named)
         assert before is not None
-    elif fields.get("updated_at", LATEST) >= before["updated_at"] and (
-        signed or not _has_signed_suite(db, before["id"])
-    ):
+    elif _may_describe(db, before, fields, signed=signed):
         upsert.update(db, "foreign_app", before, fields)
     return {"id": before["id"], "number": number}
 
 
-def _has_signed_suite(db: Connection, app_id: int) -> bool:
-    return db.exists(
-        "SELECT 1 FROM check_suite WHERE foreign_app_id = :app_id AND signed = 1", app_id=app_id
+def _may_describe(db: Connection, before: Row, fields: Row, *, signed: bool) -> bool:
+    """Return whether the payload changes the app. The time of an unsigned one may be invented."""
+    known = db.exists(
+        "SELECT 1 FROM check_suite WHERE foreign_app_id = :app_id AND signed = 1",
+        app_id=before["id"],
     )
+    later = fields.get("updated_at", LATEST) >= before["updated_at"]
+    return signed > known or (signed == known and later)
 
 
 def _known(db: Connection, repo_id: int, number: int, named: str) -> Row | None:

@@ -19,7 +19,7 @@ COLUMNS = (
     " c.asked_again, c.external_id, c.details_url, c.started_at, c.completed_at, c.title,"
     " c.summary, c.content, c.images, c.actions, c.annotations, c.pulls, c.created_at,"
     " c.updated_at, s.number AS suite_number, s.head_sha, s.app_id, s.app_number,"
-    " s.reflected, s.signed"
+    " s.reflected, c.signed, s.signed AS suite_signed"
 )
 FROM = "FROM check_run c JOIN check_suite s ON s.id = c.suite_id"
 SORT = "latest, status, conclusion, asked_again"
@@ -48,7 +48,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
     """Return the repository's run with this public id, or None.
 
     `images` and `actions` are lists. The suite's fields are `suite_number`, `head_sha`, `app_id`,
-    `app_number`, `signed`, and `reflected`: 1 if it comes from a platform.
+    `app_number`, `suite_signed`, and `reflected`: 1 if it comes from a platform.
     """
     return _read(
         db.one(
@@ -128,6 +128,16 @@ def update(db: Connection, run: Row, fields: Mapping[str, Any]) -> Row:
     changed = {**_kept(fields), **ended, "updated_at": db.now}
     upsert.update(db, "check_run", _kept(row), changed)
     return is_settled(db, run["id"], row)
+
+
+def remove(db: Connection, run: Row) -> None:
+    """Delete a run. The one before it with its name becomes the latest."""
+    lock(db, run["suite_id"])
+    changes = Counter[CheckKind]()
+    for row in db.all(f"DELETE FROM check_run WHERE id = :id RETURNING name, {SORT}", id=run["id"]):
+        changes[sort_of(row)] -= 1
+        _mark_latest(db, run["suite_id"], row["name"], changes)
+    check_counts.count(db, run["suite_id"], changes)
 
 
 def ask_again(db: Connection, run: Row) -> None:

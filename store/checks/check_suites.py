@@ -188,7 +188,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
         return None
     if before is not None and before["signed"] == signed and _is_outdated(before, fields):
         return before
-    fields |= {"signed": int(signed)}
+    fields = sources.mark(before, int(signed)) | fields
     fields |= {"pulls": pulls_of(given)} if "pull_requests" in given else {}
     fields |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}
     fields |= _app(db, repo, given, event)

@@ -8,6 +8,8 @@ from store.errors import Conflict, Invalid
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?")
 # The limit is low because an event that names no source is checked with each source's secret.
 MOST = 64
+# In place of a source's id, for an operator's state document. It is above the ids of all sources.
+OPERATOR = 2**62
 
 
 def create(db: Connection, name: str, secret: str, *, owner_id: int | None = None) -> Row:
@@ -41,6 +43,22 @@ def _sealed(db: Connection, secret: str) -> bytes:
 def is_signed(event: Row) -> bool:
     """Return whether a source signed the event. Otherwise somebody posted it with a token."""
     return bool(event["source_id"] > 0)
+
+
+def signed_of(event: Row, before: Row | None) -> int:
+    """Return 1 if a source signed the event. A state document leaves the value of `before`."""
+    if event["source_id"] == OPERATOR:
+        return 0 if before is None else int(before["signed"])
+    return int(is_signed(event))
+
+
+def mark(before: Row | None, signed: int) -> Row:
+    """Return the column `signed` of a reported object, and `reported_at` if that must not stay.
+
+    The time in an unsigned event may be invented, so none counts for a source's event.
+    """
+    replaces = before is not None and before["signed"] < signed
+    return {"signed": signed, **({"reported_at": None} if replaces else {})}
 
 
 def every(db: Connection) -> list[Row]:

@@ -41,16 +41,28 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}
     suite = check_suites.put(db, repo, {**named, **reported}, event)
     before = check_runs.get(db, repo["id"], number)
+    if suite is not None and before and "name" in fields and _replaces(suite, before):
+        check_runs.remove(db, before)
+        before = None
     if suite is None or (before and not _may_change(before, fields, suite)):
         return None
+    fields["signed"] = suite["signed"]
     if "pull_requests" in given:
         fields["pulls"] = check_suites.pulls_of(given)
     return write_run(db, suite, number, before, fields)
 
 
+def _replaces(suite: Row, before: Row) -> bool:
+    """Return whether a source's event replaces the run, which an unsigned event made.
+
+    Its times, and its suite, may be invented.
+    """
+    return bool(before["reflected"] and before["signed"] < suite["signed"])
+
+
 def _may_change(before: Row, fields: Row, suite: Row) -> bool:
     """Return whether the payload changes the run. An unsigned event may name another suite."""
-    known = before["reflected"] and before["signed"] <= suite["signed"]
+    known = before["reflected"] and before["suite_signed"] <= suite["signed"]
     return known and not _older(fields, before)
 
 

@@ -12,6 +12,7 @@ from store.checks import check_suites, commit_statuses
 from store.clock import LATEST
 from store.database import payload_reader
 from store.database.connection import Connection, Row
+from store.delivery import sources
 from store.issues import commit_comments, issues, labels, milestones
 from store.projection import (
     branch_protection_projection,
@@ -28,9 +29,6 @@ from store.projection import (
 )
 from store.repositories import refs, rule_suites
 from store.secret_scanning import secret_alerts
-
-# In place of a source's id, for an operator's state document. It is above the ids of all sources.
-OPERATOR = 2**62
 
 Put = Callable[[Connection, Row, dict[str, Any], Row], Any]
 """Projects one object: `put(db, repository, object, event)`."""
@@ -145,7 +143,7 @@ def projected_events(db: Connection) -> Row:
         "name": "",
         "action": None,
         "repo_id": 0,
-        "source_id": OPERATOR,
+        "source_id": sources.OPERATOR,
         "received_at": db.now,
         "as_of": LATEST,
         "sender_id": None,

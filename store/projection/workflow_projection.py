@@ -51,14 +51,15 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     workflows.report(db, repo["id"], payload_reader.read_part(payload, "workflow"), given)
     fields = {**_named(payload, given), **payload_reader.read_fields(given, RUN)}
     before = workflow_runs.get(db, repo["id"], number)
-    signed = sources.is_signed(event)
-    if before is not None and before["signed"] == signed and _outdated(before, fields):
+    signed = sources.signed_of(event, before)
+    if before is not None and before["signed"] >= signed and _outdated(before, fields):
         return
     if before is not None and before["signed"] > signed:
         run = before
     else:
-        fields |= {"signed": int(signed)} | run_details.read(db, given, before)
-        run = workflow_runs.put(db, repo["id"], number, before, fields)
+        fields |= run_details.read(db, given, before)
+        marked = {**sources.mark(before, signed), **fields}
+        run = workflow_runs.put(db, repo["id"], number, before, marked)
     if before is not None and run["attempt"] != before["attempt"]:
         # Another attempt does not keep the groups of the one before.
         concurrency_members.leave_all(db, run["id"])
@@ -114,7 +115,7 @@ def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     if run is None:
         return
     reported = concurrency_projection.member(payload, given)
-    job = _job_of(db, run, number, given, reported)
+    job = _job_of(db, run, number, given, reported, event)
     if job is None:
         return
     concurrency_projection.configured(db, run, reported)
@@ -136,15 +137,14 @@ def _run_of(
     """
     run = workflow_runs.get(db, repo["id"], number)
     commit = payload_reader.read_fields(given, OF_JOB)
-    signed = int(sources.is_signed(event))
-    if run is not None and attempt <= run["attempt"] and run["signed"] >= signed:
-        return _with_commit(db, run, commit)
+    signed = sources.signed_of(event, run)
     if run is not None and run["signed"] > signed:
-        return None
+        return run if attempt <= run["attempt"] else None
+    if run is not None and attempt <= run["attempt"] and run["signed"] == signed:
+        return _with_commit(db, run, commit)
     if run is not None:
         concurrency_members.leave_all(db, run["id"])
-    begun = {**BEGUN, "attempt": attempt, "signed": signed}
-    begun |= {"reported_at": None} if run is not None and run["signed"] < signed else {}
+    begun = {**BEGUN, "attempt": attempt, **sources.mark(run, signed)}
     name = payload_reader.read_field(given, "workflow_name", NAME)
     named = {} if name is None or run is not None else {"name": name}
     return workflow_runs.put(db, repo["id"], number, run, {**begun, **named, **commit})
@@ -157,20 +157,42 @@ def _with_commit(db: Connection, run: Row, commit: Row) -> Row:
 
 
 def _job_of(
-    db: Connection, run: Row, number: int, given: dict[str, Any], reported: dict[str, Any]
+    db: Connection,
+    run: Row,
+    number: int,
+    given: dict[str, Any],
+    reported: dict[str, Any],
+    event: Row,
 ) -> Row | None:
-    """Create or update the job. Return None if it belongs to another run."""
+    """Create or update the job. Return None if it belongs to another run.
+
+    A source's event replaces what an unsigned one says of the job, even of which run it is.
+    """
     fields = payload_reader.read_fields(given, JOB)
     path = payload_reader.read_field(reported, "path", concurrency_projection.PATH) or fields.get(
         "name"
     )
     fields |= {} if path is None else {"path": path}
     before = workflow_jobs.get(db, run["repo_id"], number)
+    signed = sources.signed_of(event, before)
+    if before is not None and before["signed"] < signed:
+        fields |= {"run_id": run["id"], "signed": signed}
+        return _replaced(db, run, before, fields | job_details.read(given, {}))
     if before is not None and before["run_id"] != run["id"]:
         return None
+    if before is not None and before["signed"] > signed:
+        return before
+    fields |= {"signed": signed}
     # No job has a later attempt than its run. A source's event may have corrected the run's.
     known = before and {**before, "attempt": min(before["attempt"], run["attempt"])}
     return workflow_jobs.put(db, run, number, before, _changes(known, fields, given))
+
+
+def _replaced(db: Connection, run: Row, before: Row, fields: Row) -> Row:
+    if before["run_id"] != run["id"]:
+        concurrency_members.leave(db, GroupMember(before["run_id"], job_id=before["id"]))
+    new = {"attempt": 1} | BEGUN | fields
+    return workflow_jobs.put(db, run, before["number"], before, new)
 
 
 def _changes(before: Row | None, fields: Row, given: dict[str, Any]) -> Row:

@@ -6,7 +6,10 @@ from typing import Any
 from store.database import upsert
 from store.database.connection import Connection, Row
 
-JOB = "id, repo_id, number, run_id, name, path, status, attempt, conclusion, details, created_at"
+JOB = (
+    "id, repo_id, number, run_id, name, path, status, attempt, signed, conclusion, details,"
+    " created_at"
+)
 DIVIDED = " / "
 """Separates a job's name in its path from the jobs that call its workflow, outermost first."""
 

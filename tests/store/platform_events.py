@@ -5,6 +5,7 @@ from typing import Any
 from transactions import transaction
 
 from store import Row, Store
+from store.delivery import sources
 from store.projection import projection_table
 
 
@@ -13,7 +14,7 @@ def report(
     repo: Row,
     event: str,
     *,
-    source_id: int = projection_table.OPERATOR,
+    source_id: int = sources.OPERATOR,
     **payload: Any,
 ) -> None:
     """Project an event (`name` or `name.action`) of the repository, as if a source had sent it.

@@ -1159,6 +1159,7 @@ CREATE TABLE check_run (
     images TEXT NOT NULL DEFAULT '[]',  -- JSON array
     actions TEXT NOT NULL DEFAULT '[]', -- JSON array
     annotations BIGINT NOT NULL DEFAULT 0,      -- how many there are
+    signed SMALLINT NOT NULL DEFAULT 0, -- 1: a source has signed an event of it
     pulls TEXT,                         -- as in a suite
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
@@ -1256,6 +1257,7 @@ CREATE TABLE workflow_job (
     path TEXT NOT NULL,                 -- its name after the names of the jobs that call its workflow
     status TEXT NOT NULL,
     attempt BIGINT NOT NULL DEFAULT 1,  -- of its run
+    signed SMALLINT NOT NULL DEFAULT 0, -- 1: a source has signed an event of it
     conclusion TEXT,
     details TEXT NOT NULL DEFAULT '{{}}', -- steps, labels, runner and times of an event, as JSON
     created_at BIGINT NOT NULL,

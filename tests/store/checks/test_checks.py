@@ -17,7 +17,8 @@ from store.checks import check_annotations, check_apps, check_counts, check_runs
 from store.checks.check_counts import CheckKind, sort_of
 from store.checks.check_runs import CheckRunFilter
 from store.clock import DAY, SECOND, iso
-from store.projection import check_run_projection, projection_table
+from store.delivery import sources
+from store.projection import check_run_projection
 from store.repositories import repository_removal
 
 SHA = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
@@ -80,6 +81,8 @@ def reported(**changed: Any) -> dict[str, Any]:
 
 
 DONE = {"status": "completed", "conclusion": "success", "completed_at": "2019-05-15T15:22:12Z"}
+FAILED = {"conclusion": "failure"}
+LATEST = CheckRunFilter()
 
 
 def reflect(world: World, **payload: Any) -> None:
@@ -119,20 +122,20 @@ def make_run(world: World, name: str = "lint", **fields: Any) -> Row:
 
 def test_an_unsigned_run_has_no_app_of_this_installation(world: World) -> None:
     own = own_suite(world, "1" * 40)
-    for source_id in (0, projection_table.OPERATOR):
+    for source_id in (0, sources.OPERATOR):
         forged = reported(app=APP | {"id": own["app_number"]}, id=7 + source_id)
         del forged["check_suite"]["app"]
         forged["check_suite"]["id"] = forged["id"]
         run = {"check_run": forged, "source_id": source_id}
         report(world.store, world.repo, "check_run.created", **run)
     assert suite_of(world, 7)["app_number"] is None
-    assert suite_of(world, 7 + projection_table.OPERATOR)["app_number"] == own["app_number"]
+    assert suite_of(world, 7 + sources.OPERATOR)["app_number"] == own["app_number"]
 
 
 def test_an_unsigned_event_changes_no_check_that_a_source_signed(world: World) -> None:
     ahead = iso(world.now + DAY // 2)
     reflect(world, check_suite=reported_suite(head_sha="F" * 40, updated_at=ahead))
-    signed = {"source_id": projection_table.OPERATOR, "check_run": reported()}
+    signed = {"source_id": sources.OPERATOR, "check_run": reported()}
     report(world.store, world.repo, "check_run.created", **signed)
     before = run_of(world), suite_of(world), app_of(world)
     assert before[1]["head_sha"] == SHA
@@ -145,6 +148,33 @@ def test_an_unsigned_event_changes_no_check_that_a_source_signed(world: World) -
     reflect(world, check_suite=forged | {"id": 10, "app": app})
     assert (run_of(world), suite_of(world), app_of(world)) == before
     assert run_of(world, 9) is None
+
+
+def test_a_source_s_event_replaces_invented_checks(world: World) -> None:
+    ahead = iso(world.now + DAY // 2)
+    app = APP | {"external_url": "https://forged.example", "updated_at": ahead}
+    invented = reported_suite(updated_at=ahead, app=app)
+    elsewhere = invented | {"id": 8, "head_sha": "f" * 40}
+    forged = DONE | {"started_at": ahead, "completed_at": ahead}
+    reflect(world, check_run=reported(check_suite=invented, **forged))
+    reflect(world, check_run=reported(id=9, name="lint", check_suite=invented, **forged))
+    reflect(world, check_run=reported(id=7, name="unit", check_suite=elsewhere, **forged))
+    of_suite = {"id": 118578147, "head_sha": SHA}
+    for number, name in ((128620228, "Octocoders-linter"), (9, "lint"), (7, "unit")):
+        failed = reported(id=number, name=name, check_suite=of_suite, **DONE | FAILED)
+        report(world.store, world.repo, "check_run.completed", source_id=1, check_run=failed)
+        run = required(run_of(world, number))
+        assert (run["conclusion"], run["suite_number"]) == ("failure", 118578147)
+        reflect(world, check_run=reported(id=number, check_suite=elsewhere, **DONE))
+        assert run_of(world, number) == run
+    ended = reported_suite(**FAILED, status="completed")
+    report(world.store, world.repo, "check_suite.completed", source_id=1, check_suite=ended)
+    assert suite_of(world)["conclusion"] == "failure"
+    assert app_of(world)["external_url"] == APP["external_url"]
+    for suite in (suite_of(world), suite_of(world, 8)):
+        known = world.store.read_sync(check_runs.page, [suite["id"]], LATEST, limit=9, offset=0)
+        kinds = world.store.read_sync(check_counts.latest, suite["id"])
+        assert Counter(map(sort_of, known)) == Counter(kinds)
 
 
 def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:

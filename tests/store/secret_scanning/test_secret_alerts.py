@@ -9,6 +9,7 @@ from store_world import World
 
 from store import Connection, Row, Store
 from store.accounts import accounts
+from store.delivery import sources
 from store.errors import Conflict
 from store.projection import projection_table
 from store.repositories import repositories
@@ -32,7 +33,7 @@ def report(
     repo: Row,
     action: str = "created",
     *,
-    source_id: int = projection_table.OPERATOR,
+    source_id: int = sources.OPERATOR,
     **alert: Any,
 ) -> None:
     given = {"number": 1, "secret_type": "npm_access_token", "updated_at": FIRST} | alert

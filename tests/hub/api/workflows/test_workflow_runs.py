@@ -8,6 +8,7 @@ from assertions import BASE, assert_error
 from issue_world import SHA, Platform
 
 from store import Store
+from store.clock import iso
 from store.repositories import repositories
 
 RUNS = "/repos/octo/hello/actions/runs"
@@ -87,6 +88,37 @@ async def test_no_invented_attempt_outdates_a_source_s_events(
     assert (shown["run_attempt"], shown["conclusion"]) == (2, "failure")
     (listed,) = (await hub.get(f"{RUNS}/1/jobs")).json()["jobs"]
     assert listed["run_attempt"] == 2
+
+
+async def test_unsigned_events_change_no_job_that_a_source_signed(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    platform.source_id = 1
+    platform.report("workflow_run", "in_progress", workflow_run=run(status="in_progress"))
+    platform.source_id = 0
+    job = {"id": 5, "run_id": 9, "run_attempt": 2, "name": "lint", "status": "completed"}
+    platform.report("workflow_job", "completed", workflow_job=job | {"conclusion": "success"})
+    platform.source_id = 1
+    job |= {"run_id": 1}
+    platform.report("workflow_job", "completed", workflow_job=job | {"conclusion": "failure"})
+    platform.source_id = 0
+    platform.report("workflow_job", "completed", workflow_job=job | {"conclusion": "success"})
+    (shown,) = (await hub.get(f"{RUNS}/1/jobs")).json()["jobs"]
+    assert shown["conclusion"] == "failure"
+    assert (await hub.get(f"{RUNS}/9/jobs")).json()["jobs"] == []
+
+
+async def test_no_invented_time_outdates_a_source_s_events_of_a_run(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    invented = run(updated_at=iso(platform.world.now))
+    platform.report("workflow_run", "completed", workflow_run=invented)
+    platform.source_id = 1
+    begun = run(status="in_progress", conclusion=None)
+    del begun["updated_at"]
+    for given in (begun, run(conclusion="failure")):
+        platform.report("workflow_run", "completed", workflow_run=given)
+    assert (await hub.get(f"{RUNS}/1")).json()["conclusion"] == "failure"
 
 
 async def test_an_author_without_an_address_is_left_out(

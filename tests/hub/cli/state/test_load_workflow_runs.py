@@ -4,10 +4,11 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from platform_events import report
 
 from store import Store
 from store.repositories import repositories
-from store.workflows import concurrency, workflow_runs
+from store.workflows import concurrency, workflow_jobs, workflow_runs
 
 DOCUMENT: dict[str, Any] = {
     "users": [{"login": "ada"}],
@@ -62,6 +63,17 @@ def test_runs_and_groups_are_loaded_and_loading_again_changes_nothing(load, stor
     assert queue(store, "db") == [(2, None, 0), (1, 10, 1)]
     assert queue(store, "idle") == []
     assert "0 created, 0 updated, 4 unchanged" in load(DOCUMENT).stdout
+
+
+def test_events_with_a_token_change_a_loaded_run(load, store: Store):
+    load(DOCUMENT)
+    repo = store.read_sync(repositories.find, "ada", "engine")
+    job = {"id": 10, "run_id": 1, "status": "completed", "conclusion": "success"}
+    report(store, repo, "workflow_job.completed", source_id=0, workflow_job=job)
+    run = {"id": 1, "status": "completed", "conclusion": "success"}
+    report(store, repo, "workflow_run.completed", source_id=0, workflow_run=run)
+    for of, number in ((workflow_runs, 1), (workflow_jobs, 10)):
+        assert store.read_sync(of.get, repo["id"], number)["conclusion"] == "success"
 
 
 @pytest.mark.parametrize(
