@@ -21,7 +21,7 @@ REPORTED: payload_reader.Readers = {"reported_at": ("updated_at", payload_reader
 HAPPENED: payload_reader.Readers = {
     "stars": ("stargazers_count", payload_reader.number),
     "forks": ("forks_count", payload_reader.number),
-    "size": payload_reader.number,
+    "size": payload_reader.int32,
     "language": payload_reader.nullable(payload_reader.text(100)),
     "pushed_at": payload_reader.nullable(payload_reader.timestamp),
     "updated_at": payload_reader.timestamp,

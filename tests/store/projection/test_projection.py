@@ -15,7 +15,7 @@ from store.clock import DAY, SECOND, iso
 from store.delivery import sources
 from store.issues import issues, labels, milestones, pulls
 from store.projection import projection_table
-from store.repositories import branch_protection, refs, repositories, stars
+from store.repositories import branch_protection, refs, repositories, repository_details, stars
 
 BUG = {"id": 11, "name": "Bug", "color": "d73a4a", "default": True, "description": "Broken"}
 PEAL = {
@@ -483,6 +483,15 @@ def test_unsigned_payloads_update_the_activity_of_a_repository(platform: Platfor
     before = repository(platform)
     platform.report("push", repository=REPORTED | {"private": True})
     assert repository(platform) == before | HAPPENED
+
+
+def test_no_size_in_an_event_is_too_high_for_an_owner_s_total(platform: Platform) -> None:
+    world = platform.world
+    for each in (world.repo, world.another_repo()):
+        platform.repo_id = each["id"]
+        for size in (5, 2**63 - 1):
+            platform.report("push", repository={"full_name": each["full_name"], "size": size})
+    assert world.store.read_sync(repository_details.owned, world.user["id"])["size"] == 10
 
 
 def test_signed_payloads_update_the_settings_of_a_repository(signed: Platform) -> None:
