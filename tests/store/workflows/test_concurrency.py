@@ -215,6 +215,15 @@ def test_an_older_event_does_not_change_the_queue(
     assert queue(world) == left
 
 
+def test_an_older_unsigned_event_of_a_signed_run_does_not_change_the_queue(world: World) -> None:
+    given = {"id": 1, "status": "queued", "run_attempt": 2, "updated_at": at(5)}
+    report(world.store, world.repo, "workflow_run.requested", source_id=1, workflow_run=given)
+    run(world, 1, "queued", 1, attempt=1, concurrency={"group": "prod"})
+    assert queue(world) is None
+    run(world, 1, "queued", 5, attempt=2, concurrency={"group": "prod"})
+    assert queue(world) == ["1"]
+
+
 def test_a_new_attempt_replaces_the_former_one(world: World) -> None:
     reported = {"group": "prod"}
     run(world, status="completed", moment=3, concurrency=reported)
