@@ -8,7 +8,7 @@ import orjson
 from starlette.types import Receive, Scope
 
 from hub.http.body_memory import BodyMemory, Upload
-from hub.http.errors import BodyTooLong, ClientGone, Malformed, TooLarge, TooSlow
+from hub.http.errors import BodyTooLong, ClientGone, Malformed, TooLarge, TooSlow, Unsupported
 
 # Larger bodies are processed outside the event loop, so that other requests do not wait.
 LARGE = 64 * 1024
@@ -16,6 +16,8 @@ LARGE = 64 * 1024
 DRAIN_FACTOR = 4
 # The only whitespace around a JSON text (RFC 8259, section 2). `bytes.strip` removes more.
 JSON_WHITESPACE = b" \t\r\n"
+# Other values, such as a charset, come from senders whose bodies are plain.
+COMPRESSIONS = {b"gzip", b"x-gzip", b"deflate", b"br", b"zstd", b"compress", b"x-compress"}
 
 
 class IncomingRequest(Protocol):
@@ -45,8 +47,9 @@ class BodyReader:
 
         Raises TooLarge beyond `limit` bytes (without reading if Content-Length says so), TooSlow
         after the deadline, Busy if all bodies together need too much memory, Malformed for a bad
-        Content-Length, and ClientGone if the client disconnects.
+        Content-Length, Unsupported for a compressed body, and ClientGone if the client disconnects.
         """
+        _check_encoding(request.headers.get(b"content-encoding", b""))
         declared = request.headers.get(b"content-length", b"0")
         if not declared.isdigit():
             raise Malformed("Content-Length is not a number")
@@ -100,6 +103,16 @@ class BodyReader:
             raise
         finally:
             self._memory.end(upload)
+
+
+def _check_encoding(given: bytes) -> None:
+    codings = {coding.strip() for coding in given.lower().split(b",")}
+    if codings & COMPRESSIONS:
+        raise Unsupported(
+            f"The body is compressed (Content-Encoding: {given.decode('latin-1')[:100]})."
+            " Send it uncompressed.",
+            headers=[(b"accept-encoding", b"identity")],
+        )
 
 
 def _chunk(message: Mapping[str, object]) -> bytes:

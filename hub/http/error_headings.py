@@ -147,7 +147,7 @@ HEADINGS: dict[type[Exception], Heading] = {
     errors.Unsupported: Heading(
         "Unsupported media type",
         "The server knows none of the media types in `Accept`, or the operation does not read the "
-        "`Content-Type` of this body. The message names the type to send.",
+        "`Content-Type` of this body, or the body is compressed. The message says what to send.",
     ),
     Invalid: VALIDATION,
     errors.Rejected: VALIDATION,

@@ -16,7 +16,7 @@ HubError
  TooLarge          413  the body is beyond a limit
   BodyTooLong           the body is too long to read and discard
  LongURL           414  the URL is beyond a limit
- Unsupported       415  no accepted media type is known
+ Unsupported       415  no accepted media type is known, or the form of the body is not
  Rejected          422  the request can be parsed but is not valid
  LongHead          431  the headers are beyond a limit
 MovedPermanently  301, 307  the resource is at another URL
@@ -137,7 +137,7 @@ class LongHead(HubError):
 
 
 class Unsupported(HubError):
-    """None of the accepted media types is known."""
+    """None of the accepted media types is known, or the form of the body is not."""
 
 
 class TooSlow(HubError):

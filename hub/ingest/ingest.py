@@ -6,7 +6,7 @@ from typing import Any
 from hub.auth import credentials
 from hub.auth.source_signatures import SourceVerifier, find_signer, signature_of, speaks_for
 from hub.http.body import LARGE
-from hub.http.errors import Forbidden, Malformed, TooLarge
+from hub.http.errors import Forbidden, Malformed, TooLarge, Unsupported
 from hub.http.forms import URLENCODED, kind_of, read_apart, read_urlencoded
 from hub.http.response import Response, json_response
 from hub.ingest import event_envelope, owner_events
@@ -122,7 +122,7 @@ class IngestEndpoints:
     async def _unknown_body(self, request: Request, attempt: IngestAttempt) -> bytes:
         try:
             return await self._body(request, attempt)
-        except TooLarge as error:
+        except (TooLarge, Unsupported) as error:
             # Its signature cannot be checked, but the rejection must still be recorded.
             await self._rejections.record(attempt, error)
             raise

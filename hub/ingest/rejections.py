@@ -5,14 +5,23 @@ from dataclasses import dataclass
 
 from starlette.types import Scope
 
-from hub.http.errors import Forbidden, Malformed, Rejected, TooLarge, TooSlow
+from hub.http.errors import Forbidden, Malformed, Rejected, TooLarge, TooSlow, Unsupported
 from hub.rest.context import Services
 from store.clock import SECOND
 from store.delivery import rejections
 from store.errors import Conflict, Missing, StoreError
 
 # Errors of the event itself. A 503 is no rejection, as the sender retries.
-RECORDED_ERRORS = (Malformed, Rejected, TooLarge, TooSlow, Forbidden, Conflict, Missing)
+RECORDED_ERRORS = (
+    Malformed,
+    Rejected,
+    TooLarge,
+    TooSlow,
+    Unsupported,
+    Forbidden,
+    Conflict,
+    Missing,
+)
 MAX_TEXT = 500
 
 

@@ -1,6 +1,7 @@
 """Events that a client posts to the URL of a topic, with a token."""
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -238,6 +239,26 @@ async def test_a_body_in_chunks_is_stopped_at_the_bound(
     assert endless.headers["Connection"] == "close"
     assert len(kept(store)) == 1
     assert len(refused(store)) == 2
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "identity, br"])
+async def test_a_compressed_body_is_refused_by_name(
+    client: httpx.AsyncClient, store: Store, coding: str
+) -> None:
+    answer = await client.post(
+        TOPIC, content=gzip.compress(b"{}"), headers={"Content-Encoding": coding}
+    )
+    message = f"The body is compressed (Content-Encoding: {coding}). Send it uncompressed."
+    assert_error(answer, 415, message)
+    assert answer.headers["Accept-Encoding"] == "identity"
+    assert [row["reason"] for row in refused(store)] == [message]
+    assert kept(store) == []
+
+
+@pytest.mark.parametrize("coding", ["identity", "utf-8", ""])
+async def test_a_plain_body_may_have_a_coding(client: httpx.AsyncClient, coding: str) -> None:
+    answer = await client.post(TOPIC, content=b"{}", headers={"Content-Encoding": coding})
+    assert answer.status_code == 202
 
 
 @pytest.mark.parametrize("length", ["x", "-1", "1" * 30])

@@ -267,6 +267,14 @@ async def test_a_source_of_one_owner_learns_nothing_of_others(
         assert answer.status_code == 202
 
 
+async def test_a_compressed_event_is_seen_although_its_sender_is_unknown(
+    forge: httpx.AsyncClient, store: Store
+) -> None:
+    assert_error(await post(forge, **{"Content-Encoding": "gzip"}), 415)
+    (row,) = refused(store)
+    assert (row["sender"], row["event"]) == (None, "issues")
+
+
 async def test_too_large_is_seen_although_its_sender_is_unknown(
     forge: httpx.AsyncClient, store: Store, clock: MovableClock
 ) -> None:
