@@ -127,7 +127,7 @@ FAMILIES = (
         (
             f"{REPO}/actions/jobs/{{id}}/logs",
             f"{REPO}/actions/jobs/{{id}}/rerun",
-            f"{REPO}/actions/runs/{{id}}/attempts/{{number}}",
+            f"{REPO}/actions/runs/{{id}}/attempts/{{number}}/logs",
             f"{REPO}/actions/runs/{{id}}/cancel",
             f"{REPO}/actions/runs/{{id}}/logs",
             f"{REPO}/actions/runs/{{id}}/rerun",

@@ -19,6 +19,12 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
     return db.find(f"SELECT {RUN} FROM workflow_run", repo_id=repo_id, number=number)
 
 
+def attempt(db: Connection, run_id: int, number: int) -> Row | None:
+    """Return the `number` of an attempt if the run has had it, or None."""
+    latest = db.number("SELECT attempt FROM workflow_run WHERE id = :id", id=run_id)
+    return {"number": number} if 0 < number <= latest else None
+
+
 def put(
     db: Connection, repo_id: int, number: int, before: Row | None, fields: Mapping[str, Any]
 ) -> Row:

@@ -538,6 +538,7 @@ FILL: dict[str, Fill] = {
     "actions/list-workflow-runs-for-repo": Fill(workflow_runs),
     "actions/list-workflow-runs": Fill(workflow_runs),
     "actions/list-jobs-for-workflow-run": Fill(workflow_jobs),
+    "actions/list-jobs-for-workflow-run-attempt": Fill(workflow_jobs),
     "actions/list-repo-workflows": Fill(workflows),
     "repos/get-repo-rule-suites": Fill(suites_of("hello")),
     "repos/get-org-rule-suites": Fill(suites_of("acme")),

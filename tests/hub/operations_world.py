@@ -300,6 +300,7 @@ SAMPLES = {
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
     "rule_suite_id": Sample(lambda w: SUITE, lambda w: SUITE + 1),
     "run_id": Sample(lambda w: w.hello.workflow_run, lambda w: w.vault.workflow_run),
+    "attempt_number": Sample(lambda w: 1),
     "workflow_id": Sample(lambda w: w.hello.workflow_run, lambda w: w.vault.workflow_run),
     "concurrency_group_name": Sample(lambda w: "of-hello", lambda w: "of-vault", "production"),
     "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),

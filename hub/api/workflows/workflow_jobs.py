@@ -15,7 +15,12 @@ from store import Row
 from store.clock import iso
 from store.workflows import job_queries, workflow_runs
 
-ops = OperationGroup("actions", run_id=workflow_runs.get, job_id=job_queries.find)
+ops = OperationGroup(
+    "actions",
+    run_id=workflow_runs.get,
+    attempt_number=workflow_runs.attempt,
+    job_id=job_queries.find,
+)
 
 READ = on_repo("actions", "read").or_anyone()
 
@@ -76,16 +81,29 @@ def list_jobs_for_workflow_run(
 
     The jobs of its latest attempt. The filter `all` adds the jobs of earlier attempts.
     """
-    attempt = None if query.get("filter") == "all" else run["attempt"]
-    page.total = job_queries.count(ctx.db, run["id"], attempt=attempt)
-    rows = job_queries.page(ctx.db, run["id"], attempt=attempt, **page.bounds)
-    return {"total_count": page.total, "jobs": [_job(ctx.urls, repo, row) for row in rows]}
+    return _page(ctx, repo, run, page, None if query.get("filter") == "all" else run["attempt"])
+
+
+@ops("GET /repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/jobs", READ)
+def list_jobs_for_workflow_run_attempt(
+    ctx: Context, repo: Row, run: Row, attempt: Row, page: NumberedPaging
+) -> WorkflowJobs:
+    """List jobs for a workflow run attempt"""
+    return _page(ctx, repo, run, page, attempt["number"])
 
 
 @ops("GET /repos/{owner}/{repo}/actions/jobs/{job_id}", READ)
 def get_job_for_workflow_run(ctx: Context, repo: Row, job: Row) -> WorkflowJob:
     """Get a job for a workflow run"""
     return _job(ctx.urls, repo, job)
+
+
+def _page(
+    ctx: Context, repo: Row, run: Row, page: NumberedPaging, attempt: int | None
+) -> WorkflowJobs:
+    page.total = job_queries.count(ctx.db, run["id"], attempt=attempt)
+    rows = job_queries.page(ctx.db, run["id"], attempt=attempt, **page.bounds)
+    return {"total_count": page.total, "jobs": [_job(ctx.urls, repo, row) for row in rows]}
 
 
 def _job(urls: Urls, repo: Row, row: Row) -> WorkflowJob:

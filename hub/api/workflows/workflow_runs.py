@@ -16,11 +16,16 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Digits, Text
 from store import Row, clock
 from store.clock import DAY
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 from store.workflows import run_queries, workflow_runs, workflows
 from store.workflows.run_queries import RunFilter
 
-ops = OperationGroup("actions", run_id=workflow_runs.get, workflow_id=workflows.find)
+ops = OperationGroup(
+    "actions",
+    run_id=workflow_runs.get,
+    attempt_number=workflow_runs.attempt,
+    workflow_id=workflows.find,
+)
 
 READ = on_repo("actions", "read").or_anyone()
 BOUND = re.compile(r"(>=|<=|>|<)?([^.*]+)")
@@ -113,10 +118,21 @@ def get_workflow_run(ctx: Context, repo: Row, run: Row, query: PullsWanted) -> W
 
     Members that no event has reported are null, empty or 0.
     """
-    (shown,) = workflow_run_serializers.workflow_runs(
-        ctx.urls, ctx.db, repo, [run], pulls=not query.get("exclude_pull_requests", False)
-    )
-    return shown
+    return _shown(ctx, repo, [run], query)[0]
+
+
+@ops("GET /repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}", READ)
+def get_workflow_run_attempt(
+    ctx: Context, repo: Row, run: Row, attempt: Row, query: PullsWanted
+) -> WorkflowRun:
+    """Get a workflow run attempt
+
+    The latest attempt, which is the run. Earlier ones are 404: later events have replaced them.
+    Their jobs are listed.
+    """
+    if attempt["number"] != run["attempt"]:
+        raise Missing("attempt")
+    return _shown(ctx, repo, [run], query)[0]
 
 
 @ops("GET /repos/{owner}/{repo}/actions/runs/{run_id}/artifacts", READ)
@@ -133,10 +149,12 @@ def _page(
 ) -> WorkflowRuns:
     page.total = run_queries.count(ctx.db, repo["id"], chosen)
     rows = run_queries.page(ctx.db, repo["id"], chosen, **page.bounds)
-    shown = workflow_run_serializers.workflow_runs(
-        ctx.urls, ctx.db, repo, rows, pulls=not query.get("exclude_pull_requests", False)
-    )
-    return {"total_count": page.total, "workflow_runs": shown}
+    return {"total_count": page.total, "workflow_runs": _shown(ctx, repo, rows, query)}
+
+
+def _shown(ctx: Context, repo: Row, rows: list[Row], query: PullsWanted) -> list[WorkflowRun]:
+    pulls = not query.get("exclude_pull_requests", False)
+    return workflow_run_serializers.workflow_runs(ctx.urls, ctx.db, repo, rows, pulls=pulls)
 
 
 def _chosen(query: RunQuery) -> RunFilter:

@@ -48,6 +48,8 @@ BEYOND |= {
 BEYOND |= {
     ("/repos/{owner}/{repo}/actions/jobs/{job_id}", "get"),
     ("/repos/{owner}/{repo}/actions/runs/{run_id}/artifacts", "get"),
+    ("/repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}", "get"),
+    ("/repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/jobs", "get"),
     ("/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", "get"),
     ("/repos/{owner}/{repo}/actions/workflows", "get"),
     ("/repos/{owner}/{repo}/actions/workflows/{workflow_id}", "get"),

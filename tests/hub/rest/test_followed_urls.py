@@ -53,6 +53,9 @@ KNOWN = {
 EMPTY = {
     "/repos/{owner}/{repo}/subscription": "a user need not watch the repository",
     "/repos/{owner}/{repo}/actions/concurrency_groups/{concurrency_group_name}": "it may be idle",
+    "/repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}": (
+        "only the latest attempt is kept"
+    ),
     "/repos/{owner}/{repo}/import": "most repositories were never imported",
     "/repos/{owner}/{repo}/labels/{name}": "not every repository has the label in KNOWN",
     "/repos/{owner}/{repo}/branches/{branch}": "nothing was pushed to most repositories",

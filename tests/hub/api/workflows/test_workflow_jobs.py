@@ -134,6 +134,13 @@ async def test_jobs_of_the_latest_attempt_are_listed(
     content = (await hub.get(f"{ACTIONS}/runs/1/jobs?filter=all&per_page=1&page=2")).json()
     assert (content["total_count"], [one["id"] for one in content["jobs"]]) == (3, [7])
     assert_error(await hub.get(f"{ACTIONS}/runs/1/jobs?filter=first"), 422)
+    for attempt, numbers in ((1, [6, 7]), (2, [8])):
+        content = (await hub.get(f"{ACTIONS}/runs/1/attempts/{attempt}/jobs")).json()
+        assert (content["total_count"], [one["id"] for one in content["jobs"]]) == (
+            len(numbers),
+            numbers,
+        )
+    assert_error(await hub.get(f"{ACTIONS}/runs/1/attempts/3/jobs"), 404)
 
 
 async def test_a_new_attempt_may_have_the_same_job(

@@ -164,6 +164,16 @@ async def test_a_workflow_run_is_shown(hub: httpx.AsyncClient, platform: Platfor
     assert without == shown | {"pull_requests": []}
 
 
+async def test_the_latest_attempt_of_a_run_is_the_run(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    platform.report("workflow_run", "completed", workflow_run=run())
+    shown = (await hub.get(f"{RUNS}/1")).json()
+    assert (await hub.get(f"{RUNS}/1/attempts/2")).json() == shown
+    for unknown in (0, 1, 3, "x"):
+        assert_error(await hub.get(f"{RUNS}/1/attempts/{unknown}"), 404)
+
+
 async def test_unknown_fields_of_a_run_are_null_or_empty(
     hub: httpx.AsyncClient, platform: Platform
 ) -> None:
