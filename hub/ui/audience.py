@@ -57,7 +57,8 @@ def redirect_to_sign_in(visit: SessionRequest) -> Response:
         return Response(
             200, render("from_another_site.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
         )
-    back = f"?next={quote(visit.place, safe='')}" if request.scope["method"] == "GET" else ""
+    reads = request.scope["method"] in ("GET", "HEAD")
+    back = f"?next={quote(visit.place, safe='')}" if reads else ""
     place = f"{ROOT}/sign-in{back or ENDED}"
     if b"hx-request" in request.headers:
         return Response(200, b"", [header("HX-Redirect", place), *PAGE])

@@ -35,6 +35,7 @@ async def test_a_sign_in_leads_back_to_the_requested_page(
         assert answer.status_code == 303
         door = answer.headers["location"]
         assert door == f"/ui/sign-in?next={parse.quote(path, safe='')}"
+        assert (await browser.client.head(path)).headers["location"] == door
         page = await browser.page(door)
         assert "tocsin user add ada" in page
         (wanted,) = re.findall(r'name="next" value="([^"]*)"', page)[-1:]
