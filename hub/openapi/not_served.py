@@ -197,8 +197,10 @@ FAMILIES = (
     ),
     Family(
         "Repositories and members of teams",
-        "A team has one list of its members, and a repository has a list of its teams.",
+        "A team has one list of its members, and a repository has a list of its teams. An "
+        "organization lists its teams.",
         (
+            "/user/teams",
             "/orgs/{org}/teams/{team_slug}/members/{username}",
             "/orgs/{org}/teams/{team_slug}/repos",
             "/orgs/{org}/teams/{team_slug}/repos/{*rest}",
