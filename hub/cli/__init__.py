@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hub import __version__
-from hub.cli.commands import COMMANDS, EXAMPLES, FORMER, SECTIONS, SHORT, current, no_such
+from hub.cli.commands import COMMANDS, EXAMPLES, FORMER, SECTIONS, SHORT, current
 from hub.cli.console import exits, streams
 from hub.cli.console.late_imports import command_named
 from store.errors import StoreError, from_os_error
@@ -63,6 +63,9 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         named = args[0]
         if named not in COMMANDS and not named.startswith("-") and not ctx.resilient_parsing:
+            # Only errors need it.
+            from hub.cli.console.similar_names import no_such
+
             raise click.UsageError(no_such(named, COMMANDS, "tocsin"), ctx)
         return super().resolve_command(ctx, args)
 

@@ -6,7 +6,7 @@ A noun has the verbs `list`, `show`, `add`, `edit` and `remove`, as far as they 
 and verbs of its own behind them: see `hub.cli.console.grammar`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Try it": {
@@ -75,12 +75,3 @@ SHORT = {name: text for section in SECTIONS.values() for name, (_, text) in sect
 def current(words: list[str]) -> list[str]:
     """Return the words of a command line with the present word in place of a former one."""
     return [*FORMER.get(words[0], words[:1]), *words[1:]] if words else words
-
-
-def no_such(name: str, known: Iterable[str], place: str) -> str:
-    """Return the message for a command that does not exist: it names similar ones."""
-    from difflib import get_close_matches
-
-    close = " or ".join(map(repr, get_close_matches(name, [*known])))
-    meant = f"Did you mean {close}?" if close else f"`{place} --help` lists them."
-    return f"No such command {name!r}. {meant}"

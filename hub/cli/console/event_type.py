@@ -1,11 +1,11 @@
 """The type of arguments and options that name an event."""
 
 from collections.abc import Set as AbstractSet
-from difflib import get_close_matches
 from typing import Any
 
 import click
 
+from hub.cli.console.similar_names import similar_names
 from store.errors import Invalid
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 
@@ -27,6 +27,6 @@ class EventType(click.ParamType[str]):
         name = str(value)
         if name in self._known:
             return name
-        close = " or ".join(map(repr, get_close_matches(name, self._known, n=2)))
+        close = similar_names(name, self._known, most=2)
         remedy = f"did you mean {close}?" if close else "`tocsin help events` lists the names"
         raise Invalid(f'Invalid event: "{name[:100]}": {remedy}')

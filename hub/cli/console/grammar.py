@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hub.cli.commands import no_such
 from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.late_imports import command_named
 
@@ -117,6 +116,9 @@ class Noun(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         known = self.list_commands(ctx)
         if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+            # Only errors need it.
+            from hub.cli.console.similar_names import no_such
+
             raise click.UsageError(no_such(args[0], known, f"tocsin {self.name}"), ctx)
         return super().resolve_command(ctx, args)
 

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel
 
+from hub.cli.console.similar_names import similar_names
 from hub.cli.state.strict_yaml import Strict
 
 # The place that begins a message, such as `hooks[0].url: ...`.
@@ -71,8 +71,8 @@ def meant(model: type[BaseModel], loc: Sequence[str | int]) -> str:
             if inner is None:
                 return ""
             model = inner
-    close = get_close_matches(str(name), model.model_fields, n=2)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    close = similar_names(str(name), model.model_fields, most=2)
+    return f"; did you mean {close}?" if close else ""
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
