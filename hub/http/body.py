@@ -49,7 +49,8 @@ class BodyReader:
         after the deadline, Busy if all bodies together need too much memory, Malformed for a bad
         Content-Length, Unsupported for a compressed body, and ClientGone if the client disconnects.
         """
-        _check_encoding(request.headers.get(b"content-encoding", b""))
+        if given := request.headers.get(b"content-encoding"):
+            _check_encoding(given)
         declared = request.headers.get(b"content-length", b"0")
         if not declared.isdigit():
             raise Malformed("Content-Length is not a number")
