@@ -321,6 +321,28 @@ class TestLeases:
         world.clock.advance(0.000001)
         assert world.store.write_sync(leases.release_expired) == 1
 
+    def test_clocks_that_differ_by_seconds_make_no_retry_due(self, world: World) -> None:
+        hook = world.hook("push")["id"]
+        world.clock.advance(30)
+        let_in(world, 1)
+        retry_at = world.now + HOUR
+        lease = world.lease()
+        (one,) = world.claim(lease, hook)
+        world.store.write_sync(record, [world.failure(lease, one, due_at=retry_at)])
+        world.clock.advance(-30)
+        for table in future_times.TABLES:
+            found = world.store.read_sync(future_times.find_later, table, LATEST, 9)
+            assert found is not None
+            assert not found[1]
+            world.store.write_sync(future_times.end_delays_of_later, table, 0, LATEST)
+        assert [row["due_at"] for row in world.rows()] == [retry_at]
+        world.clock.advance(-3_600)
+        found = world.store.read_sync(future_times.find_later, "attempt", LATEST, 9)
+        assert found is not None
+        assert found[1]
+        world.clock.advance(3_600 + 30 + future_times.RECENT / SECOND + 1)
+        assert world.store.read_sync(future_times.find_later, "attempt", LATEST, 9) is None
+
     def test_a_retry_planned_since_the_clock_was_put_back_stays(self, world: World) -> None:
         """Each start of a worker looks for the times of the hour that comes again."""
         hook, other = world.hook("push")["id"], world.hook("star")["id"]
