@@ -154,18 +154,18 @@ def test_a_source_s_event_replaces_invented_checks(world: World) -> None:
     ahead = iso(world.now + DAY // 2)
     app = APP | {"external_url": "https://forged.example", "updated_at": ahead}
     invented = reported_suite(updated_at=ahead, app=app)
-    elsewhere = invented | {"id": 8, "head_sha": "f" * 40}
+    other_suite = invented | {"id": 8, "head_sha": "f" * 40}
     forged = DONE | {"started_at": ahead, "completed_at": ahead}
     reflect(world, check_run=reported(check_suite=invented, **forged))
     reflect(world, check_run=reported(id=9, name="lint", check_suite=invented, **forged))
-    reflect(world, check_run=reported(id=7, name="unit", check_suite=elsewhere, **forged))
+    reflect(world, check_run=reported(id=7, name="unit", check_suite=other_suite, **forged))
     of_suite = {"id": 118578147, "head_sha": SHA}
     for number, name in ((128620228, "Octocoders-linter"), (9, "lint"), (7, "unit")):
         failed = reported(id=number, name=name, check_suite=of_suite, **DONE | FAILED)
         report(world.store, world.repo, "check_run.completed", source_id=1, check_run=failed)
         run = required(run_of(world, number))
         assert (run["conclusion"], run["suite_number"]) == ("failure", 118578147)
-        reflect(world, check_run=reported(id=number, check_suite=elsewhere, **DONE))
+        reflect(world, check_run=reported(id=number, check_suite=other_suite, **DONE))
         assert run_of(world, number) == run
     ended = reported_suite(**FAILED, status="completed")
     report(world.store, world.repo, "check_suite.completed", source_id=1, check_suite=ended)
@@ -357,9 +357,9 @@ def test_a_platform_s_number_is_not_given_here(world: World) -> None:
 
 def test_numbers_are_a_repository_s(world: World) -> None:
     reflect(world, check_run=reported())
-    elsewhere = world.another_repo()["id"]
-    assert world.store.read_sync(check_runs.get, elsewhere, 128620228) is None
-    assert world.store.read_sync(check_suites.get, elsewhere, 118578147) is None
+    other_suite = world.another_repo()["id"]
+    assert world.store.read_sync(check_runs.get, other_suite, 128620228) is None
+    assert world.store.read_sync(check_suites.get, other_suite, 118578147) is None
 
 
 def test_an_app_s_later_word(world: World) -> None:
