@@ -14,9 +14,10 @@ from engines import ENGINES, engine_url, open_furnished
 from forked_run import ForkedRun
 from hang_report import HangReport
 from in_memory import use_memory
-from preload.popen import use_preloaded
 from process_watcher import watch
 from progress_report import Progress
+
+from tests.preload.popen import use_preloaded
 
 # Fixtures import modules when they run, so that a test of a pure function waits only for the
 # imports of that function.

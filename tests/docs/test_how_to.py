@@ -11,7 +11,6 @@ from engines import open_prepared, prepare_database
 from isolating import isolate
 from manual import README, block, blocks, manual_pages, named
 from ports import free_port
-from preload.client import write_command
 from terminal import Terminal
 from waiting import PATIENCE, wait_until
 
@@ -19,6 +18,7 @@ from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.delivery import delivery_queries
 from store.repositories import repositories
+from tests.preload.client import write_command
 
 HUB, RECEIVER = "8765", "9000"
 REPOSITORY = "ada/bell-tower"

@@ -8,9 +8,10 @@ import httpx
 import pytest
 from manual import ADMIN, MANUAL, blocks
 from ports import free_port
-from preload.client import write_command
 from terminal import Terminal
 from waiting import PATIENCE
+
+from tests.preload.client import write_command
 
 PAGE = MANUAL / "tutorial.md"
 BLOCKS = {one.name: one.text for one in blocks(PAGE, "sh")}

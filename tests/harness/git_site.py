@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -117,22 +117,24 @@ class Handler(SimpleHTTPRequestHandler):
         site.seen.append((self.command, self.path, given))
         for begin, place in site.moved.items():
             if self.path.startswith(begin):
-                return self._say(302, Location=place + self.path.removeprefix(begin))
+                return self._say(302, {"Location": place + self.path.removeprefix(begin)})
         if site.trap is not None and "tocsin" not in self.headers["User-Agent"]:
-            return self._say(302, Location=site.trap + self.path)
+            return self._say(302, {"Location": site.trap + self.path})
         if not site.lets_in(given):
-            return self._say(401, **{"WWW-Authenticate": 'Basic realm="git"'})
+            return self._say(401, {"WWW-Authenticate": 'Basic realm="git"'})
         if site.subversion and self.command == "OPTIONS":
-            return self._say(200, DAV="http://subversion.tigris.org/xmlns/dav/svn/depth")
+            return self._say(200, {"DAV": "http://subversion.tigris.org/xmlns/dav/svn/depth"})
         if site.dumb or ".git" not in self.path:
             if self.command != "GET":
                 return self._say(405)
             return super().do_GET()
         return self._by_git()
 
-    def _say(self, status: int, body: bytes = b"", **headers: str) -> None:
+    def _say(
+        self, status: int, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> None:
         self.send_response(status)
-        for name, value in headers.items():
+        for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -50,6 +50,7 @@ class SmtpSite:
         assert isinstance(mail, EmailMessage)
         answer = self.data(mail)
         if answer is None:
+            assert isinstance(server.transport, asyncio.WriteTransport)
             server.transport.abort()
             return "421 lost"
         if answer == OK:
@@ -101,7 +102,7 @@ async def smtp_site(
     finally:
         await stop_accepting(server)
         for one in servers:
-            if one.transport is not None:
+            if isinstance(one.transport, asyncio.WriteTransport):
                 one.transport.abort()
         await turns()
 

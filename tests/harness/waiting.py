@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 PATIENCE = 600.0
@@ -53,7 +54,8 @@ async def until_all(count: Callable[[], int], wanted: int, what: str) -> None:
     Raise AssertionError if it has not changed for PATIENCE.
     """
     while (known := count()) != wanted:
-        await until(lambda known=known: count() != known, f"{what}: {known} of {wanted}", 0.2)
+        changed = partial(lambda before: count() != before, known)
+        await until(changed, f"{what}: {known} of {wanted}", 0.2)
 
 
 def _next(pause: float, waited: Stopwatch, condition: Callable[[], Any], what: What) -> float:

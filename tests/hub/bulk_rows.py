@@ -370,7 +370,7 @@ def suites_of(whose: str) -> Callable[[Connection, World, int], None]:
     )
 
     def suites(db: Connection, world: World, n: int) -> None:
-        repo = {"hello": world.hello, "acme": world.acme}[whose].repo
+        repo = {"hello": world.hello.repo, "acme": world.acme.repo}[whose]
         ref = ("refs/heads/main", "main", db.now, "pass", 1, 0, "[]")
         rows = [
             (repo["id"], repo["owner_id"], 10_000 + at, actor, "0", "1", *ref)

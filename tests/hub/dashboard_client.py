@@ -93,7 +93,7 @@ class Browser:
             "headers": [(b"host", HERE.rpartition("/")[2].encode()), (b"cookie", cookie.encode())],
             "client": ("192.0.2.7", 1), "server": ("127.0.0.1", 8765),
         }  # fmt: skip
-        task = asyncio.create_task(self._app(scope, heard.receive, heard.send))
+        task = asyncio.ensure_future(self._app(scope, heard.receive, heard.send))
         try:
             yield heard
         finally:

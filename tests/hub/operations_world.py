@@ -440,9 +440,7 @@ def _people(db: Connection, store: Store) -> World:
         address = f"{account['login']}@tower.example"
         emails.add(db, account["id"], [address], verified=True)
         emails.set_visibility(db, account["id"], "public")
-    holdings = [
-        _holding(db, *given) for given in ((octo, "acme", "tools"), (reader, "umbra", "kit"))
-    ]
+    holdings = _holding(db, octo, "acme", "tools"), _holding(db, reader, "umbra", "kit")
     for slug, owner, other, holding in (
         ("globe", octo, reader, holdings[0]),
         ("moon", reader, octo, holdings[1]),
@@ -470,13 +468,13 @@ def _people(db: Connection, store: Store) -> World:
         _app(db, reader, name, kind) for name, kind in (("lab", "oauth"), ("mill", "integration"))
     )
     sources.create(db, "forge", SECRET)
-    owned = [_belongings(db, account, lab) for account in (octo, reader)]
+    owned = _belongings(db, octo, lab), _belongings(db, reader, lab)
     grants.issue(db, mill, octo["id"])
     app_keys.add(db, mill["id"], app_key(0)[1])
     kiln = _app(db, reader, "kiln", "integration")
     acme = holdings[0].account
     installations.create(db, mill, acme)
-    installed = [installations.create(db, app, octo) for app in (mill, kiln)]
+    installed = installations.create(db, mill, octo), installations.create(db, kiln, octo)
     pinged = [(_pinged(db, app), 0) for app in (mill, kiln)]
     # The installations keep what they have accepted. A user's token has at most what mill has now.
     apps.update(db, mill["id"], **_fields(mill) | {"permissions": _every_permission()})
@@ -615,8 +613,9 @@ def _with_deliveries(db: Connection, world: World) -> World:
 
 def _with_checks(db: Connection, world: World) -> World:
     places = [_checked(db, place, world.mill) for place in (world.hello, world.vault)]
-    for at, place in enumerate((world.hello, world.vault, world.acme, world.umbra)):
-        _pushed(db, place.repo, SUITE + at % 2)
+    owned = (world.hello.repo, world.vault.repo, world.acme.repo, world.umbra.repo)
+    for at, repo in enumerate(owned):
+        _pushed(db, repo, SUITE + at % 2)
     return replace(world, hello=places[0], vault=places[1])
 
 

@@ -14,7 +14,7 @@ from store.devenvs import devenv_keys
 Body = dict[str, Any] | list[Any] | None
 DIGEST = f"sha256:{'c' * 64}"
 CLUSTER = {"logical_environment": "production"}
-HERE = {"owner": "acme", "repo": "tools", "issue_number": 5}
+HERE: dict[str, Any] = {"owner": "acme", "repo": "tools", "issue_number": 5}
 
 
 @dataclass(frozen=True)

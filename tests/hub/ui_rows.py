@@ -26,7 +26,8 @@ def hook(db: Connection, repo: Row, *names: str, **given: Any) -> Row:
 
 def arrive(db: Connection, repo_id: int, many: int = 1, **given: Any) -> int:
     """Store `many` events of a repository, each a `push` by default. Return the last one's id."""
-    given = {"name": "push", "body": b'{"ref":"<main>"}', "scope": repo_id or -1} | given
+    usual: dict[str, Any] = {"name": "push", "body": b'{"ref":"<main>"}', "scope": repo_id or -1}
+    given = usual | given
     name = given["name"]
     made = [
         IncomingEvent(guid=f"{repo_id}-{name}-{db.now}-{at}", repo_id=repo_id, **given)

@@ -60,7 +60,10 @@ class World:
 
     def send(self, hook: Row, *guids: str, **given: Any) -> list[int]:
         """Record an attempt to deliver a `push` event for each guid. Return the attempts' ids."""
-        return self.store.write_sync(deliver, hook, guids or ("g-1",), **given)
+        found: list[int] = self.store.write_sync(
+            lambda db: deliver(db, hook, guids or ("g-1",), **given)
+        )
+        return found
 
 
 def hook(db: Connection, repo_id: int, name: str, **given: Any) -> Row:

@@ -9,9 +9,15 @@ import os
 import sys
 
 # The module `signal` imports `enum`, which takes as long as the rest of a start.
-from _signal import SIG_DFL, SIGHUP, SIGINT, SIGTERM, signal
+from _signal import (  # type: ignore[import-not-found] # typeshed has only `signal`
+    SIG_DFL,
+    SIGHUP,
+    SIGINT,
+    SIGTERM,
+    signal,
+)
 
-from preload.starting import ask, inherited
+from tests.preload.starting import ask, inherited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +31,7 @@ PASSED_ON = (SIGHUP, SIGINT, SIGTERM)
 
 def write_command(folder: Path) -> Path:
     """Write `tocsin` to a folder. Return the folder in which the command is."""
-    from preload.popen import CAN_FORK, HERE, preload_server
+    from tests.preload.popen import CAN_FORK, HERE, preload_server
 
     if not CAN_FORK:
         return folder.__class__(FULL).parent
@@ -34,8 +40,8 @@ def write_command(folder: Path) -> Path:
     # Without site-packages, the command starts in a fiftieth of a second.
     command.write_text(
         f"#!{sys.executable} -IS\nimport sys\n"
-        f"sys.path.append({str(HERE.parent)!r})\n"
-        f"from preload.client import run\nrun({server.name!r}, {server.inherited!r})\n",
+        f"sys.path.append({str(HERE.parents[1])!r})\n"
+        f"from tests.preload.client import run\nrun({server.name!r}, {server.inherited!r})\n",
         encoding="utf-8",
     )
     command.chmod(0o755)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from preload.starting import inherited, start
+from tests.preload.starting import inherited, start
 
 HERE = Path(__file__).parent
 MODULE = "hub.cli"

@@ -147,7 +147,7 @@ def _pass_on(connection: socket.socket, pid: int) -> None:
     Kill it when the connection is closed.
     """
     ended = os.pidfd_open(pid)
-    while ended not in select.select([ended, connection], [], [])[0]:
+    while ended not in select.select([ended, connection.fileno()], [], [])[0]:
         number = connection.recv(10)
         os.kill(pid, int(number or signal.SIGKILL))
         if not number:
@@ -206,10 +206,8 @@ def _open_streams() -> None:
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         old = getattr(sys, name)
         new = open(  # noqa: SIM115 - It stays open.
-            number, mode, encoding=old.encoding, errors=old.errors, closefd=False
+            number, mode, 1 if name == "stderr" else -1, old.encoding, old.errors, closefd=False
         )
-        if name == "stderr":
-            new.reconfigure(line_buffering=True)
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
 

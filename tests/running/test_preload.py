@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from isolating import isolate
-from preload.client import write_command
-from preload.popen import CAN_FORK, preload_server
 from waiting import PATIENCE
+
+from tests.preload.client import write_command
+from tests.preload.popen import CAN_FORK, preload_server
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="only Linux gives orphans to others")
 COMMAND = [sys.executable, "-m", "hub.cli"]

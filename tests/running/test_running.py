@@ -75,7 +75,7 @@ def start(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Start]:
     def call(content: str, *args: str) -> subprocess.Popen[str]:
         (tmp_path / "test_it.py").write_text(content)
         given = ["-c", TESTS.parent / "pyproject.toml", "--rootdir", TESTS.parent]
-        given += ["--confcutdir", TESTS, "-p", "conftest"]
+        given += ["--confcutdir", TESTS, "-p", "tests.conftest"]
         environment = os.environ | {"PYTHONPATH": ":".join(map(str, folders))}
         environment["PYTEST_DEBUG_TEMPROOT"] = str(tmp_path)
         process = subprocess.Popen(

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import random
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ class Bustle:
         self.numbers = itertools.count(seed * 10_000)
         self.actions = [value for name, value in vars(Bustle).items() if name.startswith("_do_")]
 
-    def __call__(self, *_: Any) -> None:
+    def __call__(self, *given: Any) -> None:
         for _ in range(self.random.randint(0, 4)):
             self.world.clock.advance(1)
             self.world.store.write_sync(lambda db: self.random.choice(self.actions)(self, db))
@@ -238,7 +239,7 @@ def settled(world: World) -> Bustle:
     """Make every kind of change several times. Return the `Bustle` that made them."""
     bustle = Bustle(world, 99)
     for action in bustle.actions * 4:
-        world.store.write_sync(lambda db, action=action: action(bustle, db))
+        world.store.write_sync(partial(action, bustle))
     return bustle
 
 
@@ -262,8 +263,10 @@ class Load:
                 return_exceptions=True,
             )
             for each in found:
-                known = isinstance(each, incoming.Receipt)
-                (self.receipts if known else self.refused).append(each)
+                if isinstance(each, incoming.Receipt):
+                    self.receipts.append(each)
+                else:
+                    self.refused.append(each)
             # The pause is short, so that writes are in progress at nearly any time.
             await asyncio.sleep(0.01)
         await store.close()

@@ -114,7 +114,8 @@ def make_world(store: Store, clock: MovableClock) -> World:
 
 
 def _hooks(db: Connection) -> int:
-    return db.value("SELECT count(*) FROM hook")
+    found: int = db.value("SELECT count(*) FROM hook")
+    return found
 
 
 def _delivery(db: Connection, delivery_id: int) -> Row | None:
@@ -191,7 +192,7 @@ class Spy:
         self.failing: dict[str, Exception] = {}
         """Maps `session`, `commit` or `rollback` to the error that its next call raises, once."""
         self._real = store.engine.session
-        store.engine.session = self._session
+        store.engine.session = self._session  # type: ignore[method-assign] # That is the purpose.
 
     def fail(self, name: str) -> None:
         error = self.failing.pop(name, None)

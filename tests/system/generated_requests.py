@@ -35,7 +35,7 @@ def _sparing(fold: Callable[..., str]) -> Callable[..., str]:
     return folded
 
 
-converter.update_quantifier = _sparing(converter.update_quantifier)
+converter.update_quantifier = _sparing(converter.update_quantifier)  # type: ignore[attr-defined, assignment]
 
 
 def _applied_sparingly(apply: Callable[..., None]) -> Callable[..., None]:
@@ -48,7 +48,7 @@ def _applied_sparingly(apply: Callable[..., None]) -> Callable[..., None]:
 
 # The coverage phase writes them into all definitions. It also does so when it makes a string, and
 # this remains: a string of the greatest length comes from its pattern.
-coverage.apply_rewritten_pattern = _applied_sparingly(coverage.apply_rewritten_pattern)
+coverage.apply_rewritten_pattern = _applied_sparingly(coverage.apply_rewritten_pattern)  # type: ignore[attr-defined]
 
 # Otherwise schemathesis forgets patterns after 256 others, and compiles them again.
 coverage.matches_pattern = cache(coverage.matches_pattern)  # type: ignore[attr-defined]
@@ -106,6 +106,7 @@ class Signing(requests.auth.AuthBase):
         if request.headers.get("X-Hub-Signature-256") == UNSIGNED:
             body = request.body or b""
             raw = body.encode() if isinstance(body, str) else body
+            assert isinstance(raw, bytes)
             signed = hmac.digest(SECRET.encode(), raw, hashlib.sha256).hex()
             request.headers["X-Hub-Signature-256"] = f"sha256={signed}"
         return request

@@ -12,7 +12,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from tests.running.import_paths import IMPORT_PATHS
 from tests.torture.finding import Finding, Trial
 
 # The default rounds of each trial: kills, examples of Hypothesis, or requests.
@@ -27,8 +26,6 @@ NAMES = {"ledger": 1000, "faults": 1, "machine": 300, "guard": 20_000, "fuzz": 2
 @click.option("--seed", default=0, show_default=True, help="Seed of the random choices.")
 def main(names: tuple[str, ...], rounds: int | None, seed: int) -> None:
     """Run all trials, or the named ones. The exit code is 1 if a promise was broken."""
-    # The tests import their helpers from these folders by their bare names.
-    sys.path.extend(IMPORT_PATHS)
     console = Console(width=None if sys.stdout.isatty() else 140)
     findings: list[Finding] = []
     with Console(stderr=True).status("") as status:

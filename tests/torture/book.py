@@ -2,9 +2,8 @@
 
 import asyncio
 
+from daemon import Ledger
 from repeats import Sending
-
-from tests.system.daemon import Ledger
 
 
 class Book(Ledger):

@@ -8,7 +8,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.system.daemon import Site
+from daemon import Site
+
 from tests.torture.finding import Trial
 from tests.torture.scene import scene
 

@@ -3,15 +3,15 @@
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from receivers import ok, serving
 from waiting import until
+from worker_harness import Post, WorkerHarness, said
 
 from store.clock import DAY
 from tests.torture.finding import Trial
-from tests.worker.receivers import ok, serving
-from tests.worker.worker_harness import Post, WorkerHarness, said
 from worker.http.answer import ExchangeResult
 from worker.http.guard import Guard
 
@@ -37,7 +37,7 @@ async def clock(trial: Trial) -> None:
             harness.clock.advance(seconds)
             before = len(harness.network.posts)
             await harness.events(10)
-            await until(lambda before=before: len(harness.network.posts) >= before + 10)
+            await _until_more(lambda: len(harness.network.posts), before, 10)
         trial.none("leased in the past", _overdue(harness))
         sick = False
         for _ in range(40):
@@ -82,7 +82,7 @@ async def names(trial: Trial) -> None:
                     harness.worker.close_idle_connections()
                     known = _tried(harness)
                     await harness.event()
-                    await until(lambda known=known: _tried(harness) > known)
+                    await _until_more(lambda: _tried(harness), known)
                 answers[:] = [ALLOWED]
                 await harness.pass_time(10)
                 await until(lambda: not harness.counts()["waiting"])
@@ -96,6 +96,11 @@ async def names(trial: Trial) -> None:
                 await harness.close()
     trial.none("forbidden addresses dialled", addresses & set(FORBIDDEN))
     trial.find("addresses dialled", ALLOWED, ", ".join(addresses), addresses == {ALLOWED})
+
+
+async def _until_more(number: Callable[[], int], known: int, more: int = 1) -> None:
+    """Wait until a number is larger than a known one."""
+    await until(lambda: number() >= known + more)
 
 
 def _tried(harness: WorkerHarness) -> int:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
 
+from receivers import Call, Handler, Receiver, deaf, repeats, says, serving, silent
 from waiting import until
 
 from store import Connection
@@ -13,7 +14,6 @@ from store.hooks import hooks
 from store.repositories import repositories
 from tests.torture.finding import Trial
 from tests.torture.scene import Scene, scene
-from tests.worker.receivers import Call, Handler, Receiver, deaf, repeats, says, serving, silent
 
 EVENTS = 200
 TIMEOUT = 2.0

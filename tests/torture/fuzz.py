@@ -7,9 +7,9 @@ import subprocess
 import sys
 from collections import Counter
 
+from daemon import LENGTH
 from waiting import PATIENCE, Stopwatch
 
-from tests.system.daemon import LENGTH
 from tests.torture.finding import Trial
 from tests.torture.junk import Junk
 from tests.torture.scene import Scene, scene

@@ -5,11 +5,11 @@ import contextlib
 from dataclasses import dataclass
 from random import Random
 
+from daemon import AGENT, Site, ledger
 from repeats import AT_A_KILL, Record, Repeats, Sending, repeats
 from waiting import PATIENCE, Stopwatch, until
 
 from store.ordering.delivery_states import DELIVERED
-from tests.system.daemon import AGENT, Site, ledger
 from tests.torture.book import Book
 from tests.torture.finding import Trial
 from tests.torture.sender import Sender

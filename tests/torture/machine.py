@@ -16,12 +16,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from waiting import until
+from worker_harness import Post, WorkerHarness, said
 
 from store import Connection
 from store.delivery import hook_removal
 from store.hooks import hooks
 from tests.torture.finding import Trial
-from tests.worker.worker_harness import Post, WorkerHarness, said
 from worker.http.answer import ExchangeResult
 from worker.tuning import Tuning
 

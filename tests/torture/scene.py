@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from daemon import Daemon, Site, ledger
 from waiting import until
 
-from tests.system.daemon import Daemon, Site, ledger
 from tests.torture.book import Book
 from tests.torture.finding import Trial
 from tests.torture.ledger import undone

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 
-from tests.system.daemon import LENGTH, Site, push
+from daemon import LENGTH, Site, push
 
 CONNECTIONS = 8
 # Seconds between an answer and the next event of a connection.

@@ -141,8 +141,8 @@ class _Assertion(JWTBearerClientAssertion):  # type: ignore[misc]  # Authlib has
         return token.claims
 
     def resolve_client_public_key(self, client: Client) -> Any:
-        kind, pem = client.public_key[:3], client.public_key[3:]
-        return import_key(pem, kind.strip())
+        kind: Any = client.public_key[:3].strip()
+        return import_key(client.public_key[3:], kind)
 
 
 @asynccontextmanager

@@ -13,8 +13,7 @@ from socket import SO_LINGER, SOL_SOCKET
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-
-from tests.harness.local_server import listening
+from local_server import listening
 
 Handler = Callable[["Call"], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

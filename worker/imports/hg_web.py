@@ -20,6 +20,6 @@ class NoFtp(FTPHandler):
 
 def extsetup(ui: Any) -> None:
     """Give the handler to each opener that hg makes."""
-    from mercurial import url  # type: ignore[import-untyped]
+    from mercurial import url
 
     url.handlerfuncs.append(lambda ui, passwords: NoFtp())

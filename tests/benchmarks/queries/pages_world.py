@@ -146,8 +146,10 @@ def _rest(db: Connection) -> None:
     owner = accounts.by_login(db, "ada")
     assert owner is not None
     imports.start(db, 1, owner["id"], "https://origin.example/repository.git")
-    given = {"url": "https://mill.example/", "kind": "integration", "events": ["push"]}
-    _, app = apps.create(db, owner["id"], "Mill", permissions={"contents": "read"}, **given)
+    _, app = apps.create(
+        db, owner["id"], "Mill", permissions={"contents": "read"}, url="https://mill.example/",
+        kind="integration", events=["push"],
+    )  # fmt: skip
     installations.create(db, app, owner)
     db.execute(
         f"{NUMBERS} interaction_limit (id, repo_id, allowed, created_at, expires_at)"

@@ -2,7 +2,6 @@
 
 import asyncio
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,6 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
+from bulk_rows import FILL
+from operations_world import World, first, make, path
+
 from hub.app import create_app
 from hub.operations import OPERATIONS
 from hub.rest.operation import Operation
@@ -18,11 +20,6 @@ from hub.settings import HubSettings
 from store import Connection, open_store
 from tests.benchmarks.harness.figure import Bench, Row
 from tests.benchmarks.queries.within import allow, answered, get
-from tests.running.import_paths import IMPORT_PATHS
-
-sys.path.extend(IMPORT_PATHS)
-from bulk_rows import FILL
-from operations_world import World, first, make, path
 
 Add = Callable[[Connection, World, int], object]
 FEW, MANY = 100, 100_000

@@ -1,16 +1,11 @@
 """Tasks of an operator on call in a browser, with 300,000 deliveries in the store and with few."""
 
 import asyncio
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from tests.benchmarks.harness.figure import Bench, Row, Turns
-from tests.running.import_paths import IMPORT_PATHS
-
-sys.path.extend(IMPORT_PATHS)
 from busy_night import EVENTS, NightServer
 from chromium import launched
 from counted_clicks import Clicks
@@ -18,6 +13,8 @@ from daemon import ledger
 from dashboard_guests import Guest
 from on_call_tasks import START, TASKS, Task
 from playwright.async_api import Browser
+
+from tests.benchmarks.harness.figure import Bench, Row, Turns
 
 FEW = EVENTS // 50
 WANTED = 10.0

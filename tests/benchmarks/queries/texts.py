@@ -2,13 +2,13 @@
 
 import asyncio
 import random
-import sys
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import orjson
+from attempt_rows import Text, add_attempts
 
 from store import Connection, Store, open_store
 from store.accounts import accounts
@@ -17,11 +17,7 @@ from store.delivery.attempt_filter import AttemptFilter
 from store.hooks import hooks
 from store.repositories import repositories
 from tests.benchmarks.harness.figure import Bench, Row
-from tests.running.import_paths import IMPORT_PATHS
 from worker.jobs.index_texts import index_texts
-
-sys.path.extend(IMPORT_PATHS)
-from attempt_rows import Text, add_attempts
 
 EVENTS, FANOUT, COMMITS = 30_000, 4, 12
 MANY = EVENTS * FANOUT

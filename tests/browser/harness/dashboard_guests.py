@@ -8,14 +8,15 @@ from typing import Any, Self
 import httpx
 from chromium import Watched
 from daemon import Ledger, Site
-from playwright.async_api import Browser, BrowserContext, Page
+from playwright.async_api import Browser, BrowserContext, Page, ViewportSize
 from waiting import PATIENCE, until
 from world import World, fill_store
 
 from store.accounts import sessions, tokens
 
 COOKIE = "tocsin_ui"
-WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+WIDE = ViewportSize(width=1280, height=800)
+NARROW = ViewportSize(width=360, height=740)
 
 
 class DashboardServer(Site):

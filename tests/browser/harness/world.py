@@ -91,8 +91,7 @@ def fill_store(db: Connection, receiver: str) -> World:
     (fork,) = event_queries.newest(db, limit=1, name="fork")
     nothing = ReplaySelection(until=1, repo_id=engine["id"])
     return World(
-        _token(db, root["id"], "admin:enterprise"),
-        *(_token(db, account["id"]) for account in (ada, bob)),
+        _token(db, root["id"], "admin:enterprise"), _token(db, ada["id"]), _token(db, bob["id"]),
         engine["id"], tower["id"], empty["id"], good, failing, retrying, disabled, towers,
         fork["id"], replay_runs.create(db, nothing, "ada")["id"],
         hook_links.create(db, good, "receiver's team", "ada", 30 * DAY)[0],
@@ -101,8 +100,10 @@ def fill_store(db: Connection, receiver: str) -> World:
 
 
 def _app(db: Connection, owner: dict[str, Any], repo_id: int, url: str) -> int:
-    given = {"url": "https://mill.example/", "kind": "integration", "events": ["release"]}
-    _, app = apps.create(db, owner["id"], "Mill", permissions={"contents": "read"}, **given)
+    _, app = apps.create(
+        db, owner["id"], "Mill", permissions={"contents": "read"}, url="https://mill.example/",
+        kind="integration", events=["release"],
+    )  # fmt: skip
     app_keys.add(db, app["id"], app_key(0)[1])
     app_hooks.create(db, app, url=url, content_type="json", secret=SECRET)
     installations.create(db, app, owner, repositories=[repo_id])

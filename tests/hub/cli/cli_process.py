@@ -50,6 +50,7 @@ class Process:
         finally:
             impatient.cancel()
             impatient.join()
+        assert self.popen.stderr is not None
         raise AssertionError(f"{pattern!r} is not in {seen}, {self.popen.stderr.read()}")
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:

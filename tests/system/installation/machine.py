@@ -145,7 +145,7 @@ def booted(folder: Path) -> Iterator[Machine]:
 
 def _boot(outside: int) -> Machine:
     """Wait until systemd has started everything, then install tocsin into /opt/tocsin."""
-    machine = wait_until(lambda: _first_process(outside), "the machine's first process")
+    machine: Machine = wait_until(lambda: _first_process(outside), "the machine's first process")
     states: list[str] = []
 
     def running() -> bool:
@@ -153,7 +153,6 @@ def _boot(outside: int) -> Machine:
         return states[-1] == "running"
 
     wait_until(running, lambda: f"the machine to boot: {states[-1]}", pause=0.1)
-    assert machine is not None
     python = f"/opt/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
     machine.run(python, "-m", "venv", "--without-pip", "/opt/tocsin")
     packages = f"/opt/tocsin/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"

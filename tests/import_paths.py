@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 IMPORT_PATHS = [
     str(ROOT / folder) for folder in PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"]
