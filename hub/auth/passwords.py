@@ -16,7 +16,7 @@ from store.accounts import accounts, logins, totp
 from store.errors import Busy
 
 # Checking one password takes 64 MB of memory and a tenth of a second of CPU time.
-AT_ONCE, MOST_WAITING = 2, 50
+MOST_WAITING = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class PasswordAttempt:
 
 
 class Passwords:
-    """Checks passwords, a few at a time and off the event loop."""
+    """Checks passwords, one at a time and off the event loop."""
 
     def __init__(self, store: Store, settings: HubSettings) -> None:
         self._store = store
         self._settings = settings
-        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._turn = asyncio.Lock()
         self._waiting = 0
 
     async def check(

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 from functools import cache, partial
+from threading import Lock
 
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
@@ -17,6 +18,8 @@ from store.errors import Conflict, Invalid
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
 # RFC 9106's second recommended parameters.
 HASHING = partial(Argon2id, length=32, iterations=3, lanes=4, memory_cost=64 * 1024)
+# Two derivations share OpenSSL's threads: they can fail, or wait for each other forever.
+_DERIVING = Lock()
 COLUMNS = "id, login, kind, name, email, site_admin, description, heard_of, created_at, updated_at"
 
 
@@ -192,7 +195,8 @@ def organization_role(db: Connection, organization_id: int, account_id: int) -> 
 
 def hash_password(password: str) -> str:
     """Hash a password with Argon2id in PHC form."""
-    return HASHING(salt=os.urandom(16)).derive_phc_encoded(password.encode())
+    with _DERIVING:
+        return HASHING(salt=os.urandom(16)).derive_phc_encoded(password.encode())
 
 
 def stored_password(db: Connection, account_id: int) -> str | None:
@@ -209,8 +213,10 @@ def password_matches(password: str, stored: str | None) -> bool:
 
     Without a hash it takes as long, so that the time does not show which accounts have a password.
     """
+    expected = stored or _decoy()
     try:
-        Argon2id.verify_phc_encoded(password.encode(), stored or _decoy())
+        with _DERIVING:
+            Argon2id.verify_phc_encoded(password.encode(), expected)
     except InvalidKey:
         return False
     return stored is not None

@@ -1,5 +1,8 @@
 """Accounts, repositories, and roles."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import pytest
 from cheap_passwords import FULL
 
@@ -83,6 +86,15 @@ def test_a_password_is_kept_as_argon2id_and_checked(
 
 def test_two_equal_passwords_are_kept_differently() -> None:
     assert accounts.hash_password("secret") != accounts.hash_password("secret")
+
+
+def test_many_threads_can_check_passwords(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(accounts, "HASHING", partial(FULL, memory_cost=32))
+    stored = accounts.hash_password("secret")
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(accounts.password_matches, ["secret"] * 100, [stored] * 100))
 
 
 def test_joining_an_organization_sets_the_role(store: Store) -> None:
