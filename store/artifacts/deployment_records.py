@@ -38,7 +38,8 @@ class DeploymentPlace:
 class Deployment:
     """An artifact from a repository that is deployed under a name.
 
-    If the status, tags or risks are None, the stored ones stay. A new one is `deployed` then.
+    If the status, tags or risks are None, the stored ones stay. A new one is `deployed` then. Tags
+    and risks of another repository's deployment do not stay: it may be private.
     """
 
     repo_id: int
@@ -84,12 +85,13 @@ def put(
     ids = [built[one.artifact.key]["id"] for one in wanted]
     names = [one.deployment_name for one in wanted]
     before = _at(db, organization_id, place, names)
+    wanted = [_settled(one, before.get(one.deployment_name)) for one in wanted]
     made = db.insert_many(
         "deployment_record",
         f"{KEY}, artifact_id, digest, status, tags, runtime_risks, attestation_id, created_at,"
         " updated_at",
         [
-            _row(db, organization_id, place, _settled(one, before), artifact_id)
+            _row(db, organization_id, place, one, artifact_id)
             for one, artifact_id in zip(wanted, ids, strict=True)
             if renew or _differs(one, artifact_id, before.get(one.deployment_name))
         ],
@@ -146,7 +148,8 @@ def _at(
     db: Connection, organization_id: int, place: DeploymentPlace, names: Iterable[str]
 ) -> dict[str, Row]:
     rows = db.all(
-        f"SELECT {COLUMNS} FROM deployment_record WHERE organization_id = :organization_id"
+        f"SELECT {COLUMNS}, (SELECT a.repo_id FROM artifact a WHERE a.id = artifact_id) AS repo_id"
+        " FROM deployment_record WHERE organization_id = :organization_id"
         " AND cluster = :cluster AND logical_environment = :logical_environment"
         " AND physical_environment = :physical_environment AND deployment_name IN"
         f" (SELECT w.name FROM {db.each('names', name='text')} AS w)",
@@ -161,10 +164,15 @@ def _by_name(rows: Iterable[Row]) -> dict[str, Row]:
     return {row["deployment_name"]: row for row in rows}
 
 
-def _settled(one: Deployment, before: dict[str, Row]) -> Deployment:
-    """Return the deployment with a status. The column cannot be null, not even in a conflict."""
-    old = before.get(one.deployment_name, {"status": STATUSES[0]})
-    return replace(one, status=one.status or old["status"])
+def _settled(one: Deployment, old: Row | None) -> Deployment:
+    """Return the deployment with a status. The column cannot be null, not even in a conflict.
+
+    In place of another repository's deployment, it has tags and risks too.
+    """
+    if old is None or old["repo_id"] == one.repo_id:
+        return replace(one, status=one.status or (old or {"status": STATUSES[0]})["status"])
+    status = one.status or old["status"]
+    return replace(one, status=status, tags=one.tags or {}, runtime_risks=one.runtime_risks or [])
 
 
 def _differs(one: Deployment, artifact_id: int, old: Row | None) -> bool:

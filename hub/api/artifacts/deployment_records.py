@@ -73,8 +73,8 @@ def create_artifact_deployment_record(
     """Create an artifact deployment record
 
     Replaces a record with the same environments, cluster and name. Tags and risks that are left out
-    stay as they are. 404 if neither an attestation nor a name identifies the artifact's repository,
-    403 if you may not push to it.
+    stay as they are, unless the record was of another repository. 404 if neither an attestation nor
+    a name identifies the artifact's repository, 403 if you may not push to it.
     """
     source = deployments.source_of(ctx, org, body["digest"], body.get("github_repository"))
     place = DeploymentPlace(

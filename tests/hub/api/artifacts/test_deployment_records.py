@@ -128,6 +128,17 @@ async def test_tags_and_risks_that_are_not_given_stay(
     assert len(bodies(store, "deployment_record")) == 2
 
 
+async def test_tags_and_risks_of_another_repositorys_deployment_do_not_stay(
+    hub: httpx.AsyncClient,
+) -> None:
+    given = {"tags": {"a": "1"}, "runtime_risks": ["lateral-movement"]}
+    (first,) = (await posted(hub, RECORD, record(github_repository="safe", **given)))[
+        "deployment_records"
+    ]
+    (again,) = (await posted(hub, RECORD, record(github_repository="bells")))["deployment_records"]
+    assert again == first | {"tags": {}, "runtime_risks": []}
+
+
 RETURNED_RECORDS = [
     ({}, True),
     ({"return_records": True}, True),
