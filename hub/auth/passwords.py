@@ -1,7 +1,7 @@
 """Authentication with user name and password, and a one-time password if the account needs it.
 
-Each attempt is counted before it is checked, so that parallel attempts cannot bypass the limit. A
-user's failures are reset only after all factors were right.
+Each attempt is counted before it is checked, so that attempts at several hubs cannot bypass the
+limit. A user's failures are reset only after all factors were right.
 """
 
 import asyncio
@@ -26,8 +26,6 @@ class PasswordAttempt:
     login: str
     address: str
     counted_at: int
-    times: tuple[int, int]
-    """The number of failures so far for the login and for the address."""
 
 
 class Passwords:
@@ -47,13 +45,26 @@ class Passwords:
         Raises Unauthenticated for a wrong password or code, Blocked after too many failures, and
         Busy if too many checks are waiting.
         """
-        attempt = await self._store.write(self._count, login, address)
-        if attempt.times[0] > self._settings.failed_logins or (
-            attempt.times[1] > self._settings.failed_logins_address
-        ):
-            raise Blocked
+        whose = f"login {login.lower()[:100]}", f"address {address}"
+        # Here too, so that refused attempts do not take the turns of others.
+        await self._store.read(self._refuse_blocked, whose)
+        if self._waiting >= MOST_WAITING:
+            raise Busy("too many passwords are being checked; try again in a moment")
+        self._waiting += 1
+        try:
+            # Each is counted in its turn: before, those that wait would count as failures.
+            async with self._turn:
+                return await self._check(login, password, code, whose, spend)
+        finally:
+            self._waiting -= 1
+
+    async def _check(
+        self, login: str, password: str, code: str | None, whose: tuple[str, str], spend: bool
+    ) -> Caller:
+        attempt = await self._store.write(self._count, whose)
         account, stored, wants_code = await self._store.read(_load, login)
-        if not await self._matches(password, stored, attempt) or account is None:
+        matches = await asyncio.to_thread(accounts.password_matches, password, stored)
+        if not matches or account is None:
             raise bad_pair()
         if wants_code and code is None:
             await self._store.write(_undo, attempt)
@@ -70,22 +81,17 @@ class Passwords:
             {},
         )
 
-    def _count(self, db: Connection, login: str, address: str) -> PasswordAttempt:
-        seconds = self._settings.failed_login_seconds
-        named, place = f"login {login.lower()[:100]}", f"address {address}"
-        times = logins.failed(db, named, seconds), logins.failed(db, place, seconds)
-        return PasswordAttempt(named, place, db.now, times)
+    def _refuse_blocked(self, db: Connection, whose: tuple[str, str]) -> None:
+        limits = self._settings.failed_logins, self._settings.failed_logins_address
+        for who, limit in zip(whose, limits, strict=True):
+            if logins.times(db, who, self._settings.failed_login_seconds) >= limit:
+                raise Blocked
 
-    async def _matches(self, password: str, stored: str | None, attempt: PasswordAttempt) -> bool:
-        if self._waiting >= MOST_WAITING:
-            await self._store.write(_undo, attempt)
-            raise Busy("too many passwords are being checked; try again in a moment")
-        self._waiting += 1
-        try:
-            async with self._turn:
-                return await asyncio.to_thread(accounts.password_matches, password, stored)
-        finally:
-            self._waiting -= 1
+    def _count(self, db: Connection, whose: tuple[str, str]) -> PasswordAttempt:
+        self._refuse_blocked(db, whose)
+        for who in whose:
+            logins.failed(db, who, self._settings.failed_login_seconds)
+        return PasswordAttempt(*whose, db.now)
 
 
 def _load(db: Connection, login: str) -> tuple[Row | None, str | None, bool]:
@@ -107,7 +113,7 @@ def _finish(
 
 
 def _undo(db: Connection, attempt: PasswordAttempt) -> None:
-    """Undo the count: without the code, or without a check, it is no failure. Earlier ones stay."""
+    """Undo the count: without the code, it is no failure. Earlier ones stay."""
     for who in (attempt.login, attempt.address):
         logins.undo(db, who, attempt.counted_at)
 
