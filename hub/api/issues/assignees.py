@@ -3,6 +3,7 @@
 from typing_extensions import TypedDict
 
 from hub.api.issues import issue_change_events, issue_rules, issue_serializers
+from hub.api.issues.body_forms import FORMS
 from hub.api.issues.issue_rules import WRITE, Logins
 from hub.api.issues.issue_serializers import Issue
 from hub.auth.access import on_repo
@@ -44,6 +45,7 @@ def list_assignees(ctx: Context, repo: Row, page: NumberedPaging) -> list[Simple
     status=201,
     emits=issue_change_events.events("assigned"),
     created=True,
+    **FORMS,
 )
 def add_assignees(ctx: Context, repo: Row, issue: Row, body: AssigneesBody) -> Issue:
     """Add assignees to an issue
@@ -60,6 +62,7 @@ def add_assignees(ctx: Context, repo: Row, issue: Row, body: AssigneesBody) -> I
     "DELETE /repos/{owner}/{repo}/issues/{issue_number}/assignees",
     WRITE,
     emits=issue_change_events.events("unassigned"),
+    **FORMS,
 )
 def remove_assignees(ctx: Context, repo: Row, issue: Row, body: AssigneesBody) -> Issue:
     """Remove assignees from an issue
@@ -78,4 +81,4 @@ def _set(ctx: Context, repo: Row, issue: Row, wanted: list[int]) -> Issue:
     issue_rules.check_assignees(after)
     changes = issue_changes.set_assignees(ctx.db, issue, ctx.required_caller.account_id, after)
     row = issue_change_events.emit(ctx, repo, issue["id"], changes)
-    return issue_serializers.several(ctx.urls, ctx.db, repo, [row])[row["id"]]
+    return issue_serializers.several(ctx.urls, ctx.db, repo, [row], ctx.media)[row["id"]]

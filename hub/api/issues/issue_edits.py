@@ -6,6 +6,7 @@ from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
 from hub.api.issues import issue_change_events, issue_rules, issue_serializers
+from hub.api.issues.body_forms import FORMS
 from hub.api.issues.issue_rules import (
     LABEL_CREATED,
     Body,
@@ -37,13 +38,13 @@ EDITS = ("closed", "demilestoned", "edited", "reopened", "unassigned", "unlabele
 class IssuePeople(TypedDict, total=False):
     """The assignees, labels and milestone of an issue. `assignee` is one user, for `assignees`.
 
-    If `assignee` is empty or null, it stands for no user. Without the role triage
+    If `assignee` or `milestone` is empty or null, it stands for none. Without the role triage
     these members are left out.
     """
 
     assignee: Annotated[Text, MaxLen(200)] | None
     assignees: Logins
-    milestone: MilestoneNumber | None
+    milestone: MilestoneNumber
     labels: LabelNames
 
 
@@ -73,6 +74,7 @@ class IssueEdit(IssuePeople, total=False):
     errors=(410,),
     emits=("issues.opened", LABEL_CREATED, *(f"issues.{action}" for action in CHANGES)),
     created=True,
+    **FORMS,
 )
 def create(ctx: Context, repo: Row, body: NewIssue) -> Issue:
     """Create an issue
@@ -100,6 +102,7 @@ def create(ctx: Context, repo: Row, body: NewIssue) -> Issue:
     "PATCH /repos/{owner}/{repo}/issues/{issue_number}",
     CHANGE,
     emits=(LABEL_CREATED, *issue_change_events.events(*CHANGES, *EDITS)),
+    **FORMS,
 )
 def update(ctx: Context, repo: Row, issue: Row, body: IssueEdit) -> Issue:
     """Update an issue
@@ -144,4 +147,4 @@ def _logins(body: Any) -> list[str] | None:
 
 def _emitted(ctx: Context, repo: Row, row: Row, changes: list[IssueChange]) -> Issue:
     now = issue_change_events.emit(ctx, repo, row["id"], changes)
-    return issue_serializers.several(ctx.urls, ctx.db, repo, [now])[now["id"]]
+    return issue_serializers.several(ctx.urls, ctx.db, repo, [now], ctx.media)[now["id"]]

@@ -1,20 +1,10 @@
 """Labels on issues and pull requests: adding, setting and removing."""
 
-from typing import Annotated
-
-from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
 from hub.api.issues import issue_change_events, issue_part_serializers, issue_rules
 from hub.api.issues.issue_part_serializers import Label
-from hub.api.issues.issue_rules import (
-    LABEL_CREATED,
-    MOST_LABELS,
-    WRITE,
-    LabelName,
-    LabelNames,
-    NamedLabel,
-)
+from hub.api.issues.issue_rules import LABEL_CREATED, WRITE, LabelNames
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from store import Row
@@ -24,9 +14,6 @@ ops = OperationGroup("issues", issue_number=issues.get, name=labels.on_issue)
 
 LABELED = (LABEL_CREATED, *issue_change_events.events("labeled"))
 UNLABELED = issue_change_events.events("unlabeled")
-
-
-LabelList = Annotated[list[LabelName | NamedLabel], MinLen(1), MaxLen(MOST_LABELS)]
 
 
 class LabelsBody(TypedDict, total=False):
@@ -41,7 +28,7 @@ class LabelsBody(TypedDict, total=False):
     emits=LABELED,
     created=True,
 )
-def add_labels(ctx: Context, repo: Row, issue: Row, body: LabelsBody | LabelList) -> list[Label]:
+def add_labels(ctx: Context, repo: Row, issue: Row, body: LabelsBody | LabelNames) -> list[Label]:
     """Add labels to an issue
 
     Returns all labels on it. Unknown labels are created if the caller may write.
@@ -57,7 +44,7 @@ def add_labels(ctx: Context, repo: Row, issue: Row, body: LabelsBody | LabelList
     emits=(*LABELED, *UNLABELED),
     created=True,
 )
-def set_labels(ctx: Context, repo: Row, issue: Row, body: LabelsBody | LabelList) -> list[Label]:
+def set_labels(ctx: Context, repo: Row, issue: Row, body: LabelsBody | LabelNames) -> list[Label]:
     """Set labels for an issue
 
     Replaces all labels on it. Unknown labels are created if the caller may write.
@@ -83,7 +70,7 @@ def remove_label(ctx: Context, repo: Row, issue: Row, name: Row) -> list[Label]:
     return _set(ctx, repo, row, [one for one in held if one["id"] != name["id"]])
 
 
-def _named(ctx: Context, repo: Row, body: LabelsBody | LabelList) -> list[Row]:
+def _named(ctx: Context, repo: Row, body: LabelsBody | LabelNames) -> list[Row]:
     given = body if isinstance(body, list) else body.get("labels", [])
     return issue_rules.named_labels(ctx, repo, given)
 

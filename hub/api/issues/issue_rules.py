@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from hub.api.issues import issue_part_serializers
@@ -29,7 +30,10 @@ Body = Annotated[Text, MaxLen(65_536)]
 LabelName = Annotated[Text, MinLen(1), MaxLen(255)]
 Login = Annotated[Text, MinLen(1), MaxLen(200)]
 Logins = Annotated[list[Login], MaxLen(MOST_ASSIGNEES)]
-MilestoneNumber = Annotated[int, Ge(0), Le(2**63 - 1)]
+MilestoneNumber = (
+    Annotated[int, Ge(0), Le(2**63 - 1)] | Annotated[str, Field(pattern="^[0-9]{0,18}$")] | None
+)
+"""The number of a milestone, also in a text. An empty text and null stand for none."""
 
 
 class NamedLabel(TypedDict):
@@ -96,10 +100,12 @@ def check_labels(found: Sequence[int]) -> None:
         )
 
 
-def found_milestone(ctx: Context, repo: Row, number: int | None) -> Row | None:
+def found_milestone(ctx: Context, repo: Row, number: MilestoneNumber) -> Row | None:
     """Return the milestone with this number. Raises Invalid for an unknown one."""
-    row = None if number is None else milestones.get(ctx.db, repo["id"], number)
-    if number is not None and row is None:
+    if number is None or number == "":
+        return None
+    row = milestones.get(ctx.db, repo["id"], int(number))
+    if row is None:
         raise Invalid(f"there is no milestone {number}", field="milestone", resource="Issue")
     return row
 

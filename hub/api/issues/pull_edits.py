@@ -67,6 +67,7 @@ class PullRequestEdit(TypedDict, total=False):
     status=201,
     emits=("pull_request.opened",),
     created=True,
+    **FORMS,
 )
 def create(ctx: Context, repo: Row, body: NewPullRequest) -> PullRequest:
     """Create a pull request

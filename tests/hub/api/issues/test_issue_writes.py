@@ -625,6 +625,35 @@ async def test_a_comment_is_answered_in_the_form_that_was_asked_for(
         assert "body_html" not in payload["comment"]
 
 
+async def test_an_issue_is_answered_in_the_form_that_was_asked_for(
+    client: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
+    client.headers["Accept"] = "application/vnd.service.full+json"
+    made = await done(await client.post(ISSUES, json={"title": "x", "body": "*Hm*"}), 201)
+    assert "<em>Hm</em>" in made["body_html"]
+    at = f"{ISSUES}/{made['number']}"
+    changed = await done(await client.patch(at, json={"state": "closed"}))
+    assert (changed["body"], changed["body_text"]) == ("*Hm*", "Hm")
+    body = {"assignees": ["octo"]}
+    added = await done(await client.post(f"{at}/assignees", json=body), 201)
+    gone = await done(await client.request("DELETE", f"{at}/assignees", json=body))
+    assert made["body_html"] == added["body_html"] == gone["body_html"]
+    for payload in bodies(store, "issues"):
+        assert "body_html" not in payload["issue"]
+
+
+async def test_empty_lists_and_texts_remove_labels_and_the_milestone(
+    client: httpx.AsyncClient, platform: Platform
+) -> None:
+    due = {"number": 4, "title": "v1.0"}
+    platform.report("issues", "opened", issue=issue(labels=[{"name": "bug"}], milestone=due))
+    assert await done(await client.put(f"{ONE}/labels", json=[])) == []
+    for sent, title in (("", None), ("4", "v1.0"), (None, None)):
+        changed = await done(await client.patch(ONE, json={"milestone": sent}))
+        assert (changed["milestone"] or {}).get("title") == title
+    assert_error(await client.patch(ONE, json={"milestone": "v1.0"}), 422)
+
+
 async def test_no_event_uses_up_the_numbers_of_issues(
     client: httpx.AsyncClient, platform: Platform, helper: Headers
 ) -> None:

@@ -384,7 +384,8 @@ async def test_pull_requests_are_changed_by_their_authors_only(
 
 
 async def test_an_edit_is_answered_in_the_form_that_was_asked_for(hub: httpx.AsyncClient) -> None:
-    await made(hub, NEW)
     headers = {"Accept": "application/vnd.service.html+json"}
+    answer = await hub.post(PULLS, json=NEW, headers=headers)
+    assert (answer.status_code, "body_html" in answer.json()) == (201, True)
     answer = await hub.patch(f"{PULLS}/1", json={"body": "*Hark*"}, headers=headers)
     assert "<em>Hark</em>" in answer.json()["body_html"]
