@@ -220,8 +220,9 @@ def _perform(
     answer = response_of(plan, content, request.version or DEFAULT)
     if operation.audited:
         _record(db, services, operation, request, who, found, content, answer.status)
-    if operation.family is not None and request.media.param in operation.media:
-        set_media_type(answer, operation.family, request.media.param)
+    form = request.media.param
+    if operation.family is not None and form in operation.media and services.vocabulary.names_forms:
+        set_media_type(answer, operation.family, form)
     if pages is not None:
         _add_links(services, request, found, query, pages, answer)
     return answer, who, conditional.settled(_changed_at(context, found), db.now)

@@ -72,6 +72,14 @@ class Vocabulary:
     def __bool__(self) -> bool:
         return bool(self.mapped)
 
+    @property
+    def names_forms(self) -> bool:
+        """Whether JSON in another form has a media type of its own.
+
+        Other platforms send it as application/json, and octokit parses nothing else.
+        """
+        return SERVICE not in self.mapped
+
     def header(self, headers: Mapping[bytes, bytes], name: bytes) -> tuple[bytes, bytes] | None:
         """Find a request header by its name without prefix. Return its full name and its value."""
         for prefix in self.prefixes:

@@ -70,6 +70,17 @@ async def test_headers_are_mapped(mapped: httpx.AsyncClient) -> None:
     assert "X-Accepted-GitHub-Permissions" in answer.headers["Access-Control-Expose-Headers"]
 
 
+async def test_json_of_every_form_is_sent_as_json(
+    mapped: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    at, headers = "/repos/octo/hello/stargazers", {"Accept": "application/vnd.github.star+json"}
+    answer = await mapped.get(at, headers=headers)
+    assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+    assert answer.headers["X-GitHub-Media-Type"] == "github.v3; param=star; format=json"
+    answer = await client.get(at, headers=headers)
+    assert answer.headers["Content-Type"] == "application/vnd.service.star+json; charset=utf-8"
+
+
 @pytest.mark.parametrize("sent", ["X-GitHub-Api-Version", "x-github-api-version"])
 async def test_the_platform_s_own_spelling(
     mapped: httpx.AsyncClient, client: httpx.AsyncClient, sent: str
