@@ -174,7 +174,8 @@ def _unnamed(parameter: re.Match[str]) -> str:
 def _paths(prefix: str, vocabulary: Vocabulary, operation: Operation) -> list[str]:
     if operation.path == "/":
         return list(dict.fromkeys((prefix or "/", f"{prefix}/")))
-    paths = _with_id(operation.path)
+    given = [operation.path] if operation.old_path is None else [operation.path, operation.old_path]
+    paths = [path for one in given for path in _with_id(one)]
     return [prefix + spelled for path in paths for spelled in vocabulary.paths(path)]
 
 

@@ -101,12 +101,6 @@ FAMILIES = (
         ),
     ),
     Family(
-        "Lists of statuses by an old path",
-        "The statuses of a commit are listed at `/repos/{owner}/{repo}/commits/{ref}/statuses`. A "
-        "POST to the old path is served.",
-        (f"{REPO}/statuses/{{sha}}",),
-    ),
-    Family(
         "Reviews and reactions",
         "Events bring reviews into the timeline of a pull request, which is served. There are no "
         "lists of them alone, and reactions have no events.",

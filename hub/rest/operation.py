@@ -86,6 +86,8 @@ class OperationOptions(TypedDict, total=False):
     """Whether its handler only reads, and computes for long. It then runs apart from all writes."""
     setting: str
     """The hub setting that enables it. While that is off, the operation is answered 410."""
+    old_path: str
+    """Another path with the same parameters, which older clients and URLs in answers have."""
 
 
 class Emits(TypedDict):
@@ -146,6 +148,7 @@ class Operation:
     audited: bool
     computes: bool = False
     setting: str | None = None
+    old_path: str | None = None
     steps: tuple[PathStep, ...]
     arguments: frozenset[str]
     """The function's parameters that come from the path."""

@@ -122,13 +122,19 @@ def create_commit_status(ctx: Context, repo: Row, sha: str, body: NewStatus) -> 
     return shown
 
 
-@ops("GET /repos/{owner}/{repo}/commits/{ref}/statuses", READ, errors=(422,))
+@ops(
+    "GET /repos/{owner}/{repo}/commits/{ref}/statuses",
+    READ,
+    errors=(422,),
+    old_path="/repos/{owner}/{repo}/statuses/{ref}",
+)
 def list_commit_statuses_for_ref(
     ctx: Context, repo: Row, ref: str, page: NumberedPaging
 ) -> list[Status]:
     """List commit statuses for a reference
 
-    The newest first. The commit is given by its full SHA, a branch or a tag.
+    The newest first. The commit is given by its full SHA, a branch or a tag. A GET of
+    `/repos/{owner}/{repo}/statuses/{ref}` is the same.
     """
     sha = commit_lookup.find_commit(ctx.db, repo, ref)
     page.count(lambda most: commit_statuses.count(ctx.db, repo["id"], sha, most))

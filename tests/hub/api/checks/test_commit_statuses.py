@@ -35,7 +35,8 @@ async def test_a_commit_status_is_created(
     assert {name: shown[name] for name in given} == given
     assert (shown["state"], shown["creator"]["login"]) == ("success", "octo")
     assert answer.headers["Location"] == shown["url"] == f"{BASE}{AT}"
-    assert (await client.get(f"{HELLO}/commits/topic/bell/statuses")).json() == [shown]
+    for at in (f"{HELLO}/commits/topic/bell/statuses", shown["url"]):
+        assert (await client.get(at)).json() == [shown]
     (payload,) = bodies(store, "status")
     assert {name: payload[name] for name in given} == given
     assert (payload["id"], payload["sha"], payload["name"]) == (shown["id"], SHA, "octo/hello")
