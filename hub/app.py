@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import re
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from typing import Any
 
 from starlette.applications import Starlette
@@ -30,6 +30,7 @@ from hub.operations import OPERATIONS
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import CallbackValidator, Services, Trials
 from hub.rest.fetching.pull_queue import PullQueue
+from hub.rest.group import METHODS
 from hub.rest.middleware import API, wrap
 from hub.rest.operation import Operation
 from hub.rest.pipeline import operation_endpoint
@@ -82,7 +83,7 @@ def create_app(
     dashboard = (
         Dashboard(services, observability, admins, SECTIONS, openapi) if settings.ui else None
     )
-    routes = Routes(_not_found(services, dashboard))
+    routes = Routes(_not_found(services, dashboard, lambda scope: routes.methods_of(scope)))
     _add_operations(services, routes)
     _add_not_served(services, routes)
     _add_others(services, routes)
@@ -269,10 +270,17 @@ def _within(path: str, base: str) -> bool:
     return path == base or path.startswith(f"{base}/")
 
 
-def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
-    """Return the endpoint for unknown paths: the API's, the dashboard's, or an empty 404."""
+def _not_found(
+    services: Services, dashboard: Dashboard | None, methods_of: Callable[[Scope], list[str]]
+) -> Endpoint:
+    """Return the endpoint for unknown paths: the API's, the dashboard's, or an empty 404.
+
+    A preflight request for a path of the API that has no method at all succeeds. A script could not
+    see the 404 of its request otherwise.
+    """
     prefix = services.urls.prefix
     within, not_found = _no_operation(services), wrap(services, _empty)
+    allowed = wrap(services, _allow_all, headers=API[-1:])
     bases = [f"{prefix.removesuffix(VERSION)}{base}" for base in BASES]
     lost = not_found
     if dashboard is not None:
@@ -283,8 +291,11 @@ def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
         if path.startswith(f"{ROOT}/"):
             await lost(scope, receive, send, values)
             return
-        is_api = _within(path, prefix) or any(_within(path, base) for base in bases)
-        await (within if is_api else not_found)(scope, receive, send, values)
+        found = not_found
+        if _within(path, prefix) or any(_within(path, base) for base in bases):
+            preflight = scope["method"] == "OPTIONS" and not methods_of(scope)
+            found = allowed if preflight else within
+        await found(scope, receive, send, values)
 
     return run
 
@@ -294,6 +305,10 @@ def _preflight(routes: Routes) -> Handler:
         return cors.preflight(routes.methods_of(request.scope))
 
     return work
+
+
+async def _allow_all(request: Request) -> Response:
+    return cors.preflight(METHODS)
 
 
 async def _empty(request: Request) -> Response:

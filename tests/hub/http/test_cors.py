@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from assertions import assert_error
 
 HOOKS = "/repos/octo/hello/hooks"
 TEAM = "/enterprises/globe/teams/ent:ringers"
@@ -41,6 +42,14 @@ async def test_every_answer_may_be_seen(client: httpx.AsyncClient) -> None:
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
         assert {"ETag", "Link", "X-RateLimit-Remaining", "X-OAuth-Scopes"} <= set(exposed)
+
+
+async def test_scripts_see_that_a_path_is_not_served(client: httpx.AsyncClient) -> None:
+    for path in ("/nothing", "/repos/octo/hello/contents/a%2Fb", "/graphql"):
+        answer = await client.options(path)
+        assert answer.status_code == 204
+        assert {"GET", "PUT"} <= set(answer.headers["Access-Control-Allow-Methods"].split(", "))
+        assert_error(await client.get(path), 404)
 
 
 async def test_scripts_may_not_post_events(client: httpx.AsyncClient) -> None:
