@@ -82,6 +82,8 @@ async def _read_request(services: Services, request: Request) -> SubscriptionReq
     for name in ("hub.mode", "hub.topic", "hub.callback"):
         if not fields.get(name):
             raise Rejected(f"{name} is missing")
+        if name == "hub.mode" and fields[name] not in MODES:
+            raise Rejected(f'Invalid hub.mode: "{fields[name][:100]}": subscribe or unsubscribe')
     return _checked(fields, as_json=_wants_json(request.accept))
 
 
@@ -96,8 +98,6 @@ def _wants_json(accept: str) -> bool:
 
 def _checked(fields: dict[str, str], *, as_json: bool) -> SubscriptionRequest:
     mode, topic, callback = (fields[f"hub.{name}"] for name in ("mode", "topic", "callback"))
-    if mode not in MODES:
-        raise Rejected(f'Invalid hub.mode: "{mode[:100]}": subscribe or unsubscribe')
     owner, repo, event, suffix = _parts(topic)
     wanted = Subscription(event, callback, as_json or suffix, fields.get("hub.secret"))
     subscription.check(wanted)

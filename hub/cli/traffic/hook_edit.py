@@ -121,9 +121,11 @@ def _place_and_url(words: tuple[str, ...], *, around: bool) -> tuple[tuple[str, 
 )
 @HOOK_ID
 @click.option("--url", help="Where its deliveries go.")
-@click.option("--event", "events", multiple=True, shell_complete=suggestions.event_names,
+@click.option("--event", "events", multiple=True, type=EventType(),
+              shell_complete=suggestions.event_names,
               help="Its events in place of the present ones; repeatable.")  # fmt: skip
-@click.option("--add-event", "added", multiple=True, shell_complete=suggestions.event_names,
+@click.option("--add-event", "added", multiple=True, type=EventType(),
+              shell_complete=suggestions.event_names,
               help="One more event; repeatable.")  # fmt: skip
 @click.option("--remove-event", "removed", multiple=True, shell_complete=suggestions.event_names,
               help="An event that it no longer gets; repeatable.")  # fmt: skip

@@ -218,6 +218,7 @@ async def test_one_event_cannot_be_taken_from_every_event(client: httpx.AsyncCli
         ({"callback": None}, "hub.callback is missing"),
         ({"callback": ""}, "hub.callback is missing"),
         ({"mode": "publish"}, 'Invalid hub.mode: "publish": subscribe or unsubscribe'),
+        ({"mode": "x", "topic": None}, 'Invalid hub.mode: "x": subscribe or unsubscribe'),
         (
             {"topic": "/octo/hello/events/non-existing-event"},
             'Invalid event: "non-existing-event"',

@@ -110,6 +110,11 @@ def test_an_event_that_cannot_be_removed_is_refused(run, hook_id, given, said):
     assert shown(run, hook_id)["events"] == ["push"]
 
 
+@pytest.mark.parametrize("option", ["--event", "--add-event"])
+def test_an_edit_suggests_the_names_of_events(run, hook_id, option):
+    assert "did you mean 'star'" in run("hook", "edit", hook_id, option, "stars", code=2).stderr
+
+
 def test_the_refusal_says_that_a_hook_gets_all_events(run, hook_id):
     said = run("hook", "edit", hook_id, "--event", "*", "--remove-event", "push", code=2).stderr
     assert "hook 1 gets 'push' with '*', and not by its name" in said
