@@ -20,9 +20,9 @@ USUAL = ("application/json", "text/json")
 # Any other parameter that a resource does not know is the name of an old preview, and all previews
 # have become permanent.
 PARAMS = {"raw", "text", "html", "full", "diff", "patch", "object", "base64", "sha"}
-# All forms of the texts. github3.py asks every resource for it, in the words of its platform, and
-# that platform answers with the usual form.
-EVERYWHERE = re.compile(r"application/vnd\.github\.(?:v3\.)?full\+json")
+# Forms of the texts. github3.py asks every resource for all of them, and aiogithubapi for the raw
+# one, in the words of their platform. That platform answers with the usual form.
+EVERYWHERE = re.compile(r"application/vnd\.github\.(?:v3\.)?(?:full|raw)\+json")
 MAX_ACCEPT = 200
 
 
@@ -69,8 +69,7 @@ def _negotiate(accept: str, params: tuple[str, ...]) -> Media:
         media = _named(name, params)
         if media is None or not quality.weight:
             continue
-        everywhere = EVERYWHERE.fullmatch(name) and "raw" not in params
-        if media.param in (None, *params) or everywhere:
+        if media.param in (None, *params) or EVERYWHERE.fullmatch(name):
             offers[media] = (*offers.get(media, ()), name)
         else:
             refused = refused or media.param

@@ -259,6 +259,9 @@ async def test_unsupported_forms_are_refused(
     for form in ("text", "full"):
         accept = {"Accept": f"application/vnd.service.{form}+json"}
         assert (await hub.get(LICENSE, headers=accept)).status_code == 406
+    # github3.py asks for this form with every request.
+    accept = {"Accept": "application/vnd.github.v3.full+json"}
+    assert (await hub.get(LICENSE, headers=accept)).json() == (await hub.get(LICENSE)).json()
 
 
 async def test_the_license_of_a_private_repository_is_hidden(
