@@ -18,6 +18,10 @@ issue = repo.create_issue("The bell is silent", body="Since this morning.")
 guid, payload = receiver.wait_for("issues")
 assert (payload["action"], payload["issue"]["number"]) == ("opened", issue.number)
 assert repo.issue(issue.number).create_comment(f"Received {guid}.").body_html
+issue = repo.issue(issue.number)
+assert issue.edit(title="The bell rings again")
+assert issue.add_labels("bells")
+assert issue.remove_all_labels() == []
 assert issue.close()
 assert [one.number for one in repo.issues(state="closed")] == [issue.number]
 hook.edit(config=config, events=["push"])

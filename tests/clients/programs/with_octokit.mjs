@@ -34,6 +34,10 @@ const { data: issue } = await octokit.rest.issues.create({
 });
 const { id, payload } = await opened;
 assert.equal(payload.issue.number, issue.number);
+const { data: [listed] } = await octokit.rest.issues.listForRepo({
+  owner, repo, mediaType: { format: "html" },
+});
+assert.match(listed.body_html, /Since this morning/);
 await octokit.rest.issues.createComment({
   owner, repo, issue_number: issue.number, body: `Received ${id}.`,
 });

@@ -19,6 +19,10 @@ guid, payload = receiver.wait_for("issues")
 assert (payload["action"], payload["issue"]["number"]) == ("opened", issue.number)
 repo.get_issue(payload["issue"]["number"]).create_comment(f"Received {guid}.")
 assert [one.guid for one in repo.get_hook_deliveries(hook.id) if one.event == "issues"] == [guid]
+lazy = Github(base_url=base, auth=Auth.Token(token), lazy=True)
+commit = lazy.get_repo(name).get_commit("a" * 40)
+commit.create_status("success")
+assert [one.state for one in commit.get_statuses()] == ["success"]
 hook.edit("web", config, events=["push"])
 assert repo.get_hook(hook.id).events == ["push"]
 hook.delete()
