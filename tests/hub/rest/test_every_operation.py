@@ -651,7 +651,9 @@ async def test_a_body_that_is_no_object_is_refused(
     ask: Asked, world: World, operation: Operation
 ) -> None:
     at, headers = path(operation, world), first(operation, world)
-    for junk in (b"[]", b"1", b"true", b"null", b"[{}]", b'[[""]]'):
+    # Clients remove all labels with an empty list.
+    lists = () if operation.id in ("issues/add-labels", "issues/set-labels") else (b"[]",)
+    for junk in (*lists, b"1", b"true", b"null", b"[{}]", b'[[""]]'):
         if operation.only_object:
             await ask.refused(at, headers, 400, "Body should be a JSON object", content=junk)
         else:
@@ -779,9 +781,7 @@ async def test_an_unknown_version_is_refused(
     ask: Asked, world: World, operation: Operation
 ) -> None:
     at = path(operation, world)
-    for version, headers in itertools.product(
-        ("2020-01-01", "v3", ""), ({}, first(operation, world))
-    ):
+    for version, headers in itertools.product(("2020-01-01", "v3"), ({}, first(operation, world))):
         asked = {**headers, "X-Service-Api-Version": version}
         answer = await ask.refused(at, asked, 400)
         assert '"2026-03-10" (most recent), "2022-11-28"' in answer.json()["message"]
