@@ -293,8 +293,7 @@ def _not_found(
             return
         found = not_found
         if _within(path, prefix) or any(_within(path, base) for base in bases):
-            preflight = scope["method"] == "OPTIONS" and not methods_of(scope)
-            found = allowed if preflight else within
+            found = allowed if cors.is_preflight(scope) and not methods_of(scope) else within
         await found(scope, receive, send, values)
 
     return run

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from starlette.types import Scope
+
 from hub.http.response import Header, Response
 
 EXPOSED = (
@@ -16,8 +18,14 @@ ALLOWED_HEADERS = (
     " If-Unmodified-Since, Accept-Encoding, X-Service-OTP, X-Requested-With, User-Agent,"
     " X-Service-Api-Version, X-GitHub-OTP, X-GitHub-Api-Version"
 )
+ASKS = b"access-control-request-method"
 ORIGIN: Header = (b"access-control-allow-origin", b"*")
 HEADERS: tuple[Header, ...] = (ORIGIN, (b"access-control-expose-headers", EXPOSED.encode()))
+
+
+def is_preflight(scope: Scope) -> bool:
+    """Return whether a browser asks on behalf of a script, before it sends the script's request."""
+    return scope["method"] == "OPTIONS" and any(name == ASKS for name, _ in scope["headers"])
 
 
 def preflight(methods: Iterable[str]) -> Response:
