@@ -94,11 +94,6 @@ async def test_the_platform_s_own_spelling(
     assert not [text for text in texts if "-Github" in text]
 
 
-async def test_an_empty_version_is_the_default(mapped: httpx.AsyncClient) -> None:
-    answer = await mapped.get(HOOKS, headers={"X-GitHub-Api-Version": ""})
-    assert answer.headers["X-GitHub-Api-Version-Selected"] == "2022-11-28"
-
-
 async def test_an_error_has_its_request_id_under_the_mapped_name(mapped: httpx.AsyncClient) -> None:
     answer = await mapped.get("/nothing")
     assert answer.headers["X-GitHub-Request-Id"]
