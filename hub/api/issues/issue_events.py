@@ -4,7 +4,6 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_serializers
 from hub.api.issues.issue_event_serializers import IssueEvent, IssueEventContext
-from hub.api.issues.issue_rules import check_enabled
 from hub.api.issues.timeline_serializers import Timeline, TimelineEvent
 from hub.auth.access import on_repo
 from hub.auth.viewing import team_viewer
@@ -32,13 +31,12 @@ class IssueEventQuery(TypedDict, total=False):
     exclude: Text
 
 
-@ops("GET /repos/{owner}/{repo}/issues/events", ISSUES, errors=(410, 422))
+@ops("GET /repos/{owner}/{repo}/issues/events", ISSUES, errors=(422,))
 def list_events_for_repo(ctx: Context, repo: Row, page: NumberedPaging) -> list[IssueEvent]:
     """List issue events for a repository
 
-    The newest first, each with its issue. 410 if the repository has no issues.
+    The newest first, each with its issue or pull request.
     """
-    check_enabled(ctx.db, repo)
     if page.offset + page.limit > DEEPEST:
         raise Invalid(
             "In order to keep the API fast for everyone, pagination is limited for this resource."

@@ -142,7 +142,11 @@ async def test_an_event_is_shown_with_its_issue(hub: httpx.AsyncClient, platform
     assert alone == (await listed(hub, ALL))[0]
 
 
-async def test_a_pull_requests_event(hub: httpx.AsyncClient, platform: Platform) -> None:
+async def test_a_pull_requests_event_where_issues_are_off(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+) -> None:
+    sql = "UPDATE repository SET has_issues = 0 WHERE id = :id"
+    store.write_sync(lambda db: db.execute(sql, id=seed.hello["id"]))
     merged = same_repo_pull(
         state="closed",
         merged=True,
