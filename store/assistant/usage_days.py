@@ -115,6 +115,6 @@ def within(db: Connection, enterprise_id: int, first: int, last: int) -> list[in
 
 def of_iso(text: str) -> int:
     """Parse a day such as `2026-11-20`. Raises ValueError if it is malformed."""
-    if len(text) != 10:
+    if len(text) != 10 or not text.isascii():
         raise ValueError(f"{text!r} is not a day: use YYYY-MM-DD")
     return number(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date())

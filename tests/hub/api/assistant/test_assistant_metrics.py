@@ -25,6 +25,7 @@ DAY = "2026-11-20"
 CONTENT = b'{"n":1}\n{"n":2}\n'
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 ONE_DAY = ("enterprise-1-day", "users-1-day", "user-teams-1-day")
+OTHER_DIGITS = "?day=%D9%A2%D9%A0%D9%A2%D9%A6-11-20"  # the year in Arabic-Indic digits
 WINDOWS = ("enterprise-28-day/latest", "users-28-day/latest")
 
 
@@ -144,7 +145,8 @@ async def test_the_latest_is_of_the_last_day(
 
 
 async def test_an_invalid_day_is_rejected(client: httpx.AsyncClient) -> None:
-    for query in ("", "?day=", "?day=2026-1-1", "?day=2026-02-30", "?day=tomorrow"):
+    malformed = ("?day=", "?day=2026-1-1", "?day=2026-02-30", "?day=tomorrow", OTHER_DIGITS)
+    for query in ("", *malformed):
         content = assert_error(await client.get(f"{AT}/users-1-day{query}"), 422)
         assert "day" in content["message"]
 
