@@ -3,7 +3,7 @@
 Otherwise a retry or a leased delivery would stay away for as long as the clock was fast.
 """
 
-from store.clock import MINUTE
+from store.clock import MINUTE, SKEW
 from store.database.connection import Connection, json_array
 from store.delivery.deliveries import DUE
 from store.delivery.leases import LONGEST_ATTEMPT
@@ -33,8 +33,6 @@ TABLES = {
 }
 # Rows that are written after the clock is put back may be so old (microseconds) when that is seen.
 RECENT = 2 * MINUTE
-# The clocks of workers may differ by so much (microseconds), and none of them has been put back.
-SKEW = MINUTE
 
 
 def find_later(db: Connection, table: str, before: int, limit: int) -> tuple[int, bool] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.accounts.viewers import RepositoryViewer, reached
-from store.clock import DAY, SECOND
+from store.clock import DAY, SECOND, SKEW
 from store.database import paging
 from store.database.connection import Connection, Row
 from store.errors import Busy, Missing, existing
@@ -166,9 +166,10 @@ def _count_in(db: Connection, repo_id: int) -> None:
     """Count an invitation that is sent now."""
     db.execute(
         "DELETE FROM invitation_sent WHERE repo_id = :repo_id"
-        " AND (sent_at <= :before OR sent_at > :now)",
+        " AND (sent_at <= :before OR sent_at > :ahead)",
         repo_id=repo_id,
         before=db.now - WINDOW,
+        ahead=db.now + SKEW,
     )
     sent = db.tuples(
         "SELECT sent_at FROM invitation_sent WHERE repo_id = :repo_id ORDER BY sent_at",

@@ -91,14 +91,17 @@ def test_the_list_is_not_filled_beyond_its_bound(world: World, opened: Opened) -
     assert len(world.store.read_sync(pull_request_caps.bypassing, world.repo["id"])) == 60
 
 
-@pytest.mark.parametrize("back", [1, 86_400])
+@pytest.mark.parametrize("back", [61, 86_400])
 def test_a_clock_put_back_does_not_keep_the_count(world: World, back: int) -> None:
     with transaction(world.store) as db:
         ids = [accounts.create(db, f"guest-{number}")["id"] for number in range(51)]
     world.clock.advance(2 * 86_400)
     for guest in ids[:50]:
         world.store.write_sync(invitations.invite, world.repo["id"], guest, None, "read")
-    with pytest.raises(invitations.TooManyInvitations):
-        world.store.write_sync(invitations.invite, world.repo["id"], ids[50], None, "read")
+    # A transaction that began earlier, or a machine with a slow clock, has not put it back.
+    for behind in (0, 1):
+        world.clock.advance(-behind)
+        with pytest.raises(invitations.TooManyInvitations):
+            world.store.write_sync(invitations.invite, world.repo["id"], ids[50], None, "read")
     world.clock.advance(-back)
     world.store.write_sync(invitations.invite, world.repo["id"], ids[50], None, "read")
