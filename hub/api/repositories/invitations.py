@@ -19,7 +19,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Text
 from store import Row
 from store.accounts import accounts
-from store.errors import Invalid
+from store.errors import Invalid, existing
 from store.repositories import invitations, membership_dump, repositories
 
 ops = OperationGroup("repos", invitation_id=invitations.of_repo, username=accounts.by_login)
@@ -86,13 +86,9 @@ def update_invitation(
 )
 def delete_invitation(ctx: Context, repo: Row, invitation: Row) -> None:
     """Delete a repository invitation"""
-    _end(ctx, repo, invitation)
-
-
-def _end(ctx: Context, repo: Row, invitation: Row) -> None:
-    ended = invitations.end(ctx.db, invitation)
-    if ended is not None:
-        emit_event(ctx, "deleted", repo, ended)
+    # The user may have accepted it at this moment.
+    ended = existing(invitations.end(ctx.db, invitation), "invitation")
+    emit_event(ctx, "deleted", repo, ended)
 
 
 @ops(
@@ -165,8 +161,9 @@ def _grant(ctx: Context, repo: Row, account: Row, held: str | None, role: str) -
     """Grant a role at once. This ends a pending invitation."""
     repositories.grant(ctx.db, repo["id"], account["id"], role)
     pending = invitations.open_to(ctx.db, repo["id"], account["id"])
-    if pending is not None:
-        _end(ctx, repo, pending)
+    ended = pending and invitations.end(ctx.db, pending)
+    if ended is not None:
+        emit_event(ctx, "deleted", repo, ended)
     if held is None:
         emit_member_event(ctx, "added", repo, account, {"to": role})
     else:

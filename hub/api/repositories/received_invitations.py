@@ -14,6 +14,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from store import Row
 from store.accounts import accounts
+from store.errors import existing
 from store.repositories import invitations, repositories
 
 ops = OperationGroup("repos", invitation_id=invitations.of_invitee)
@@ -66,9 +67,8 @@ def accept_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> N
 def decline_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> None:
     """Decline a repository invitation"""
     repo, _ = _between(ctx, invitation)
-    declined = invitations.end(ctx.db, invitation)
-    if declined is not None:
-        emit_event(ctx, "declined", repo, declined)
+    declined = existing(invitations.end(ctx.db, invitation), "invitation")
+    emit_event(ctx, "declined", repo, declined)
 
 
 def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:

@@ -419,3 +419,19 @@ async def test_an_accepting_user_is_not_invited_again(
     answer = await client.put(f"{PEOPLE}/reader")
     assert answer.status_code == 204
     assert (await client.get(SENT)).json() == []
+
+
+@pytest.mark.parametrize("path", [SENT, MINE])
+async def test_an_invitation_that_another_hub_has_ended_is_not_found(
+    client: httpx.AsyncClient,
+    store: Store,
+    reader: Headers,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+) -> None:
+    """Another hub ends it after it was looked up. The user may be a collaborator then."""
+    shown = await invite(client)
+    monkeypatch.setattr(invitations, "end", lambda db, row: None)
+    how = {} if path == SENT else {"headers": reader}
+    assert_error(await client.delete(f"{path}/{shown['id']}", **how), 404)
+    assert reported(store) == ["created"]
