@@ -40,7 +40,7 @@ class ClientAddresses:
     def is_proxy(self, address: str) -> bool:
         """Return whether a trusted proxy has this address."""
         try:
-            forms = {ipaddress.ip_address(address), _unmapped(address)}
+            forms = {ipaddress.ip_address(address), unmapped(address)}
         except ValueError:
             return False
         return any(form in network for network in self._trusted for form in forms)
@@ -49,12 +49,12 @@ class ClientAddresses:
 def is_loopback(address: str) -> bool:
     """Return whether this is a loopback address, also an IPv4 one that is mapped to IPv6."""
     try:
-        return _unmapped(address).is_loopback
+        return unmapped(address).is_loopback
     except ValueError:
         return False
 
 
-def _unmapped(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def unmapped(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Return the address. A socket for both versions of IP shows IPv4 addresses mapped to IPv6."""
     number = ipaddress.ip_address(address)
     mapped = number.ipv4_mapped if isinstance(number, ipaddress.IPv6Address) else None
@@ -77,7 +77,7 @@ def _hops(scope: Scope) -> Iterator[str]:
 def network_of(address: str) -> str:
     """Return the address or, for IPv6, its /64 network."""
     try:
-        number = _unmapped(address)
+        number = unmapped(address)
     except ValueError:
         return address
     if isinstance(number, ipaddress.IPv4Address):

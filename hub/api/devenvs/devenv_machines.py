@@ -1,6 +1,5 @@
 """Machine types of development environments (group 15), for a repository or an existing devenv."""
 
-import ipaddress
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -10,6 +9,7 @@ from typing_extensions import TypedDict
 
 from hub.auth.access import on_repo, on_user
 from hub.auth.token_rights import check_repository
+from hub.http.client_address import unmapped
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.validation import Text
@@ -26,7 +26,7 @@ OWN = on_user("devenv_metadata", "read", scopes=("devenv",))
 
 def _address(text: str) -> str:
     try:
-        return str(ipaddress.ip_address(text))
+        return str(unmapped(text))
     except ValueError:
         raise ValueError("not an IP address") from None
 

@@ -112,6 +112,7 @@ async def test_the_client_s_address_selects_the_location(
     for address, place in (
         ("198.51.100.1", {"WestUs2"}),
         ("198.51.100.70", {"WestEurope"}),
+        ("::ffff:198.51.100.1", {"WestUs2"}),
         ("2001:db8:1::7", {"WestEurope"}),
         ("2001:db9::7", set()),
         ("203.0.113.5", set()),
