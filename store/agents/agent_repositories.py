@@ -67,7 +67,10 @@ def check(
 
 
 def check_is_selected(row: Row) -> None:
-    """Raise Conflict if the variable is not for selected repositories only."""
+    """Raise Conflict if the variable is not for selected repositories only.
+
+    A caller that changes the variable locks it first.
+    """
     if row["visibility"] != "selected":
         raise Conflict("The visibility of this variable is not `selected`.")
 
@@ -77,8 +80,7 @@ def select(db: Connection, row: Row, repo_id: int, *, wanted: bool) -> bool:
 
     Raises Conflict if the variable is not for selected repositories, Invalid for too many.
     """
-    check_is_selected(row)
-    agent_variables.lock(db, row["organization_id"])
+    check_is_selected(agent_variables.locked(db, row))
     before = ids(db, row["id"])
     after = before | {repo_id} if wanted else before - {repo_id}
     return agent_variables.update(db, row, selected=after)

@@ -53,8 +53,7 @@ def update(
 
     Raises Conflict and Invalid as `create` does, and Missing if the variable is gone.
     """
-    lock(db, row["organization_id"])
-    row = _again(db, row["id"])
+    row = locked(db, row)
     fields = _checked(**changes)
     after = {**row, **fields}
     visibility = after["visibility"]
@@ -111,15 +110,20 @@ def lock(db: Connection, organization_id: int) -> None:
     db.alone(f"agent variables of {organization_id}")
 
 
+def locked(db: Connection, row: Row) -> Row:
+    """Lock the organization's variables as `lock` does. Return the variable as it is then.
+
+    Raises Missing if the variable is gone.
+    """
+    lock(db, row["organization_id"])
+    return existing(
+        db.one(f"SELECT {COLUMNS} FROM agent_variable WHERE id = :id", id=row["id"]), "variable"
+    )
+
+
 def find(field: str, code: str = "invalid") -> dict[str, Any]:
     """Return the position of an error in a request, for Invalid and Conflict."""
     return {"field": field, "code": code, "resource": RESOURCE}
-
-
-def _again(db: Connection, variable_id: int) -> Row:
-    return existing(
-        db.one(f"SELECT {COLUMNS} FROM agent_variable WHERE id = :id", id=variable_id), "variable"
-    )
 
 
 def _checked(**given: str) -> dict[str, str]:

@@ -187,8 +187,9 @@ def update_org_variable(ctx: Context, org: Row, name: Row, body: AgentVariableCh
 @ops("DELETE /orgs/{org}/agents/variables/{name}", WRITE, emits=("agent_variable.deleted",))
 def delete_org_variable(ctx: Context, org: Row, name: Row) -> None:
     """Delete an organization agent variable"""
-    agent_variables.delete(ctx.db, name)
-    _emit(ctx, "agent_variable.deleted", org, name)
+    row = agent_variables.locked(ctx.db, name)
+    agent_variables.delete(ctx.db, row)
+    _emit(ctx, "agent_variable.deleted", org, row)
 
 
 @ops("GET /orgs/{org}/agents/variables/{name}/repositories", READ, errors=(409,))
@@ -214,7 +215,7 @@ def set_selected_repos_for_org_variable(
 
     Replaces the selection. 409 if the visibility is not `selected`.
     """
-    agent_repositories.check_is_selected(name)
+    agent_repositories.check_is_selected(agent_variables.locked(ctx.db, name))
     _change(ctx, org, name, body["selected_repository_ids"])
 
 
@@ -246,20 +247,18 @@ def _change(ctx: Context, org: Row, row: Row, selected: list[int] | None, **fiel
     agent_repositories.check(ctx.db, org["id"], _viewer(ctx), selected or ())
     wanted = None if selected is None else set(selected)
     if agent_variables.update(ctx.db, row, selected=wanted, **fields):
-        _emit_updated(ctx, org, str({**row, **fields}["name"]))
+        _emit_updated(ctx, org, row)
 
 
 def _select(ctx: Context, org: Row, row: Row, repo: Row, *, wanted: bool) -> None:
     if not visible_among(ctx.db, _viewer(ctx), org["id"], [repo["id"]]):
         raise Missing("repository")
     if agent_repositories.select(ctx.db, row, repo["id"], wanted=wanted):
-        _emit_updated(ctx, org, row["name"])
+        _emit_updated(ctx, org, row)
 
 
-def _emit_updated(ctx: Context, org: Row, name: str) -> None:
-    row = agent_variables.get(ctx.db, org["id"], name)
-    assert row is not None, "it was changed a moment ago"
-    _emit(ctx, "agent_variable.updated", org, row)
+def _emit_updated(ctx: Context, org: Row, row: Row) -> None:
+    _emit(ctx, "agent_variable.updated", org, agent_variables.locked(ctx.db, row))
 
 
 def _emit(ctx: Context, event: str, org: Row, row: Row) -> None:

@@ -15,6 +15,7 @@ from hub.api.agents.agent_variables import NO_COLLABORATOR, NO_PUSH
 from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
+from store.agents import agent_variables
 from store.agents.agent_variables import MOST, MOST_BYTES, create
 from store.clock import MovableClock
 from store.repositories import repositories
@@ -313,6 +314,52 @@ async def test_another_visibility_ends_the_selection(hub: httpx.AsyncClient, acm
     assert (await hub.patch(at, headers=acme.octo, json=changes)).status_code == 204
     answer = await hub.get(f"{at}/repositories", headers=acme.octo)
     assert answer.json()["total_count"] == 1
+
+
+async def while_another_hub(
+    sql: str, hub: httpx.AsyncClient, acme: Acme, monkeypatch: pytest.MonkeyPatch
+) -> list[int]:
+    """Change a variable in every way, while another hub changes it as `sql` says.
+
+    The other hub commits before the lock is taken. Return the statuses.
+    """
+    tools, safe = acme.tools["id"], acme.safe["id"]
+    given = {"value": "x", "visibility": "selected", "selected_repository_ids": [tools]}
+    statuses = []
+    for number, (method, path, body) in enumerate(
+        (
+            ("PUT", "/repositories", {"selected_repository_ids": [safe]}),
+            ("PUT", f"/repositories/{safe}", None),
+            ("DELETE", f"/repositories/{tools}", None),
+            ("PATCH", "", {"value": "y"}),
+            ("DELETE", "", None),
+        )
+    ):
+        name = f"OLD{number}"
+        answer = await hub.post(AT, json={"name": name, **given}, headers=acme.octo)
+        assert answer.status_code == 201
+        with monkeypatch.context() as patch:
+            patch.setattr(agent_variables, "lock", lambda db, _: db.execute(sql))
+            answer = await hub.request(method, f"{AT}/{name}{path}", json=body, headers=acme.octo)
+        statuses.append(answer.status_code)
+    return statuses
+
+
+async def test_an_event_has_the_name_that_another_hub_has_given(
+    hub: httpx.AsyncClient, store: Store, acme: Acme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = "UPDATE agent_variable SET name = replace(name, 'OLD', 'NEW')"
+    assert await while_another_hub(sql, hub, acme, monkeypatch) == [204] * 5
+    changes = [one for one in bodies(store, "agent_variable") if one["action"] != "created"]
+    assert [one["variable"]["name"] for one in changes] == [f"NEW{number}" for number in range(5)]
+
+
+async def test_a_selection_that_another_hub_has_ended_cannot_be_changed(
+    hub: httpx.AsyncClient, acme: Acme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = "UPDATE agent_variable SET visibility = 'all'"
+    statuses = await while_another_hub(sql, hub, acme, monkeypatch)
+    assert statuses == [409, 409, 409, 204, 204]
 
 
 async def test_other_repositories_cannot_be_selected(
