@@ -11,6 +11,7 @@ from typing import Any
 from store.clock import SECOND
 from store.database import upsert
 from store.database.connection import Connection, Row
+from store.errors import existing
 from store.issues import (
     issue_events,
     issue_field_values,
@@ -39,10 +40,12 @@ class IssueChange:
 
 
 def lock(db: Connection, issue: Row) -> Row:
-    """Lock an issue until the transaction ends. Return it as it is then."""
-    # An issue is deleted with its repository only.
-    columns = f"SELECT {issues.COLUMNS} FROM issue"
-    return db.required(f"{columns} WHERE id = :id{db.for_update}", id=issue["id"])
+    """Lock an issue until the transaction ends. Return it as it is then.
+
+    Raises Missing if its repository has been removed, and the issue with it.
+    """
+    query = f"SELECT {issues.COLUMNS} FROM issue WHERE id = :id{db.for_update}"
+    return existing(db.one(query, id=issue["id"]), "issue")
 
 
 def touch(

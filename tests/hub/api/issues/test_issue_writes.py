@@ -148,6 +148,16 @@ async def test_a_comment_that_another_hub_deletes_meanwhile_is_missing(
     assert [one["action"] for one in bodies(store, "issue_comment")] == ["created"]
 
 
+async def test_an_issue_whose_repository_is_removed_meanwhile_is_missing(
+    client: httpx.AsyncClient, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repository has been removed when the issue is locked."""
+    lock = issue_changes.lock
+    monkeypatch.setattr(issue_changes, "lock", lambda db, row: lock(db, {**row, "id": 0}))
+    assert_error(await client.patch(ONE, json={"title": "No"}), 404)
+    assert_error(await client.post(COMMENTS, json={"body": "No"}), 404)
+
+
 @pytest.mark.parametrize("body", [{"body": " \n"}, {"body": "a\0b"}, {"body": None}])
 async def test_a_wrong_text_is_refused(
     client: httpx.AsyncClient, platform: Platform, body: dict[str, str | None]
