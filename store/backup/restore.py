@@ -75,8 +75,13 @@ def prepare(source: Path, database: Path) -> Iterator[PreparedBackup]:
             raise Unusable(f"{source} cannot be used: {found.closed}")
         yield PreparedBackup(part, found)
     finally:
-        for path in (part, *(_beside(part, end) for end in BESIDE)):
-            path.unlink(missing_ok=True)
+        _remove(part)
+
+
+def _remove(part: Path) -> None:
+    """Delete a database with the files that SQLite keeps beside it."""
+    for end in ("", *BESIDE, "-journal"):
+        _beside(part, end).unlink(missing_ok=True)
 
 
 def _beside(path: Path, end: str) -> Path:
@@ -87,13 +92,16 @@ def _unpack(source: Path, target: Path) -> None:
     try:
         with source.open("rb") as file:
             is_packed = file.read(len(MAGIC)) == MAGIC
+        # SQLite would apply the log of an interrupted restore to this backup.
+        _remove(target)
         file_copy.make_private(target)
         opened = zstd.open(source, "rb") if is_packed else source.open("rb")
         with opened as read, target.open("wb") as written:
             shutil.copyfileobj(read, written, CHUNK)
         file_copy.fsync(target)
     except OSError as error:
-        raise from_os_error(f"the backup {source} cannot be read", error) from error
+        place = target.parent
+        raise from_os_error(f"the backup {source} cannot be copied to {place}", error) from error
     except (EOFError, zstd.ZstdError) as error:
         raise Unusable(f"the backup {source} cannot be read: {error}") from error
 

@@ -1,6 +1,7 @@
 """`tocsin backup` and `tocsin restore`: a restore recovers all data and keeps the old database."""
 
 import _thread
+import errno
 import json
 import os
 import shutil
@@ -650,6 +651,29 @@ def crash(data_dir: Path) -> None:
     for path in whole.iterdir():
         path.replace(data_dir / path.name)
     whole.rmdir()
+
+
+def test_a_restore_leaves_out_the_log_of_an_interrupted_one(run, seeded):
+    run("backup", "copy.db")
+    crash(seeded)
+    shutil.copy(seeded / "tocsin.db-wal", seeded / ".tocsin.db.restoring-wal")
+    (seeded / ".tocsin.db.restoring-journal").touch()
+    run("restore", "copy.db")
+    assert "late" not in run("sql", ".tables").stdout
+    assert secret(seeded) == "hush"
+    assert parts(seeded) == list(seeded.glob("*restoring*")) == []
+
+
+def test_a_full_disk_refuses_a_restore(run, seeded, monkeypatch):
+    run("backup", "copy.db")
+
+    def refused(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(restoring.shutil, "copyfileobj", refused)
+    reason = run("restore", "copy.db", code=6).stderr
+    assert f"copy.db cannot be copied to {seeded}: No space left on device" in reason
+    assert parts(seeded) == []
 
 
 def test_a_restore_works_without_hard_links(run, seeded, monkeypatch):
