@@ -71,7 +71,7 @@ def create_backup(
             _check_target(path, [*_files_of(database), *protected], overwrite=overwrite)
         # A rotation may delete keys while the copy is made, which has secrets from before.
         former = [] if key is None else key_file.read_keys(key)
-        with _unfinished(target) as part:
+        with _unfinished(target, database) as part:
             _check_room(database, target.parent, packed=packed)
             file_copy.copy_database(database, part, on_progress)
             found = file.verify_database(part, target)
@@ -79,7 +79,9 @@ def create_backup(
                 part = _packed(part)
             size = part.stat().st_size
             if key is not None and keyed is not None:
-                _put(key_file.content_with(key, former), _beside(part, KEY), keyed)
+                copy = _beside(part, KEY)
+                with file_copy.temporary_file(copy, key_file.content_with(key, former)):
+                    copy.replace(keyed)
             part.replace(target)
         file_copy.fsync(target.parent)
     except OSError as error:
@@ -128,14 +130,15 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _unfinished(target: Path) -> Iterator[Path]:
+def _unfinished(target: Path, database: Path) -> Iterator[Path]:
     """Create a temporary file beside the target, and delete it at the end of the block.
 
     Its name is unique, because another backup may be made for the same target.
     """
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        _remove_old_parts(target.parent, f".{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part*")
+        for name in (f"{glob.escape(target.name)}.{'[0-9a-f]' * 8}", _default_names(database)):
+            _remove_old_parts(target.parent, f".{name}.part*")
         file_copy.make_private(part)
         yield part
     finally:
@@ -172,28 +175,19 @@ def _packed(part: Path) -> Path:
     return target
 
 
-def _put(content: bytes, part: Path, target: Path) -> None:
-    try:
-        file_copy.make_private(part)
-        part.write_bytes(content)
-        file_copy.fsync(part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def list_backups(folder: Path, database: Path) -> list[Path]:
     """Return a database's backups in a directory that have default names, oldest first."""
-    stamp = "[0-9]" * 8 + "T" + "[0-9]" * 6 + "Z"
-    found = folder.glob(f"{database.stem}-{stamp}{database.suffix}*")
+    found = folder.glob(_default_names(database))
     return sorted(path for path in found if path.suffix in (database.suffix, PACKED))
 
 
-def prune_backups(made: Path, database: Path, many: int) -> list[Path]:
-    """Delete all but the newest backups beside the one just made, and files of interrupted ones.
+def _default_names(database: Path) -> str:
+    stamp = "[0-9]" * 8 + "T" + "[0-9]" * 6 + "Z"
+    return f"{glob.escape(database.stem)}-{stamp}{glob.escape(database.suffix)}*"
 
-    Return the deleted backups.
-    """
+
+def prune_backups(made: Path, database: Path, many: int) -> list[Path]:
+    """Delete all but the newest backups beside the one just made. Return the deleted ones."""
     folder = made.parent
     # A clock that was fast, or is slow now, has given others later names.
     order = sorted(list_backups(folder, database), key=lambda path: (path.name <= made.name, path))
@@ -201,7 +195,6 @@ def prune_backups(made: Path, database: Path, many: int) -> list[Path]:
     for path in gone:
         path.with_name(path.name + KEY).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
-    _remove_old_parts(folder, f".{database.stem}-*.part*")
     if gone:
         file_copy.fsync(folder)
     return gone

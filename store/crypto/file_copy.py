@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # Pages copied at a time: a few megabytes.
@@ -54,6 +54,20 @@ def make_private(path: Path) -> None:
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     os.fchmod(descriptor, 0o600)
     os.close(descriptor)
+
+
+@contextlib.contextmanager
+def temporary_file(path: Path, content: bytes) -> Iterator[None]:
+    """Create a private file, synced to disk, instead of the one there. Delete it at the end, unless
+    the block has renamed it.
+    """
+    try:
+        make_private(path)
+        path.write_bytes(content)
+        fsync(path)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def chown_like(model: Path, *paths: Path) -> None:

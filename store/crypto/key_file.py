@@ -8,14 +8,14 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.fernet import Fernet
 
-from store.crypto.file_copy import chown_like, fsync
+from store.crypto.file_copy import chown_like, fsync, temporary_file
 from store.errors import Conflict, Unusable, from_os_error
 from store.named_file import read_file
 
@@ -96,9 +96,10 @@ def create_key_file(path: Path) -> None:
 def write_new(path: Path, keys: Sequence[Key]) -> None:
     """Create a file with these keys, for its owner only. Raises FileExistsError if there is one."""
     try:
-        with _aside(path, _text(keys)) as aside:
-            chown_like(path.parent, aside)
-            os.link(aside, path)
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        with temporary_file(part, _text(keys)):
+            chown_like(path.parent, part)
+            os.link(part, path)
     except FileExistsError:
         raise
     except OSError as error:
@@ -116,11 +117,13 @@ class KeyFileLock:
         """Replace the keys in one step, synced to disk. Owner and mode stay."""
         try:
             before = self.path.stat()
-            with _aside(self.path, _text(keys)) as aside:
-                aside.chmod(before.st_mode & 0o7777)
-                chown_like(self.path, aside)
-                descriptor = _locked(aside)
-                aside.replace(self.path)
+            # The next change deletes what a killed one has left, because keys must not stay there.
+            part = self.path.with_name(f".{self.path.name}.part")
+            with temporary_file(part, _text(keys)):
+                part.chmod(before.st_mode & 0o7777)
+                chown_like(self.path, part)
+                descriptor = _locked(part)
+                part.replace(self.path)
         except OSError as error:
             raise from_os_error(f"cannot write the key file {self.path}", error) from error
         fsync(self.path.parent)
@@ -165,17 +168,3 @@ def _locked(path: Path) -> int:
 def _text(keys: Sequence[Key]) -> bytes:
     lines = [key.value + (f" # {key.note}".encode() if key.note else b"") for key in keys]
     return b"\n".join(lines) + b"\n"
-
-
-@contextlib.contextmanager
-def _aside(path: Path, text: bytes) -> Iterator[Path]:
-    """Write a temporary file beside `path`, synced to disk. Delete it at the end if it is there."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -139,14 +139,9 @@ def _write(path: Path, text: str, mode: int) -> None:
 def _replace(path: Path, text: str, mode: int) -> None:
     """Replace a file in one step. After a full disk, the next installation would keep a part."""
     part = path.with_name(f".{path.name}.part")
-    try:
-        file_copy.make_private(part)
-        part.write_text(text, encoding="utf-8")
+    with file_copy.temporary_file(part, text.encode()):
         part.chmod(mode)
-        file_copy.fsync(part)
         part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _remove(path: Path) -> None:

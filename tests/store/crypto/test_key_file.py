@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from store.crypto import key_file
+from store.crypto import file_copy, key_file
 from store.crypto.key_file import Key
 from store.crypto.vault import open_vault
 from store.errors import Conflict, Unusable
@@ -70,6 +70,23 @@ def test_keys_are_exchanged(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_the_next_change_deletes_what_a_killed_one_left(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    with key_file.lock_key_file(path) as holder:
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "unlink", lambda *args, **more: None)
+            patched.setattr(Path, "replace", killed)
+            with pytest.raises(KeyboardInterrupt):
+                holder.replace([key_file.generate()])
+        assert len(list(path.parent.iterdir())) == 2
+        holder.replace([key_file.generate()])
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_one_changes_it_at_a_time(path: Path) -> None:
     with key_file.lock_key_file(path) as holder:
         for _ in range(2):
@@ -86,7 +103,7 @@ def test_an_unwritable_key_file_is_kept(path: Path, monkeypatch: pytest.MonkeyPa
     def refused(*args: object, **more: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(key_file.tempfile, "mkstemp", refused)
+    monkeypatch.setattr(file_copy, "make_private", refused)
     with (
         key_file.lock_key_file(path) as holder,
         pytest.raises(Unusable, match="Read-only file system"),

@@ -82,15 +82,15 @@ def test_a_full_disk_leaves_no_part_of_a_file(run, root, monkeypatch):
     known = root / "var/lib/tocsin/secret.key"
     known.parent.mkdir(parents=True)
     known.write_bytes(Fernet.generate_key())
-    write = Path.write_text
+    write = Path.write_bytes
 
-    def full(path: Path, text: str, **how: str) -> int:
+    def full(path: Path, content: bytes) -> int:
         if "secret.key" in path.name:
             raise OSError(errno.ENOSPC, "No space left on device")
-        return write(path, text, **how)
+        return write(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", full)
+        patch.setattr(Path, "write_bytes", full)
         said = run("systemd", "install", "--prefix", root, "--program", PROGRAM, code=6).stderr
     assert said == f"Error: cannot write {root}: No space left on device\n"
     assert [path.name for path in root.rglob("*.part")] == []

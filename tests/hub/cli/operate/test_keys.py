@@ -14,7 +14,7 @@ from hub.cli.service.configuration import Settings
 from hub.cli.service.daemon_record import recorded
 from store import Store
 from store.backup import key_rotation
-from store.crypto import key_file
+from store.crypto import file_copy, key_file
 from store.crypto.key_file import Key, KeyFileLock
 from store.hooks import hooks
 
@@ -216,7 +216,7 @@ def test_an_unwritable_key_file_is_reported(rotate, path, monkeypatch):
     def refused(*args: Any, **more: Any) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(key_file.tempfile, "mkstemp", refused)
+    monkeypatch.setattr(file_copy, "make_private", refused)
     said = rotate(code=1).stderr
     assert f"cannot write the key file {path}: Read-only file system" in said
     assert "--key-file" in said
