@@ -7,6 +7,10 @@ from store.errors import Damaged, Full
 
 # Seconds for which a lack of room is remembered, unless a write as large succeeds.
 REMEMBERED = 30.0
+# A write that is so many times larger than usual may have no room where usual ones have some.
+UNUSUAL = 10
+# The usual size is a mean, in which each write of some size has this part.
+PART = 0.01
 
 
 class DatabaseCondition:
@@ -20,6 +24,7 @@ class DatabaseCondition:
         self.on_damage: Callable[[], object] = lambda: None
         """Called once, on the thread that met the damage."""
         self._lack: tuple[float, int, str] | None = None
+        self._usual = 0.0
 
     @property
     def lack(self) -> str:
@@ -31,13 +36,16 @@ class DatabaseCondition:
         """Note the error of a transaction, or the success of a write of `size` bytes.
 
         A file that has no room for a large write may have room for small ones. So only a write as
-        large as the one that failed shows that there is room again.
+        large as the one that failed shows that there is room again. A lack of room for a write of
+        unusual size is none, because its sender may send it again and again.
         """
         lack = self._lack
         if error is None:
+            if size:
+                self._usual += (size - self._usual) * (PART if self._usual else 1)
             if lack is not None and size >= lack[1]:
                 self._lack = None
-        elif isinstance(error, Full):
+        elif isinstance(error, Full) and size <= (UNUSUAL * self._usual or size):
             # A lack that is over leaves its size behind.
             largest = max(size, lack[1]) if lack is not None and self.lack else size
             self._lack = self.clock() + REMEMBERED, largest, str(error)

@@ -18,7 +18,7 @@ from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.clock import HOUR, MovableClock
 from store.database import migrations
-from store.database.writing.condition import REMEMBERED
+from store.database.writing.condition import REMEMBERED, UNUSUAL
 from store.delivery import leases
 from store.delivery.events import accept_all
 from store.delivery.incoming import IncomingEvent
@@ -225,6 +225,15 @@ async def test_a_lack_of_room_is_forgotten_when_nothing_large_is_written(store: 
         assert list(await ready(client)) == ["database"]
         await store.batch(same, 1, weight=10)
         assert await ready(client) == {}
+
+
+async def test_a_lack_of_room_for_an_unusually_large_event_fails_no_readiness(store: Store) -> None:
+    async with probed(store) as client:
+        await store.batch(same, 1, weight=1000)
+        store.condition.note(Full("the disk is full"), 1000 * UNUSUAL + 1)
+        assert await ready(client) == {}
+        store.condition.note(Full("the disk is full"), 1000 * UNUSUAL)
+        assert list(await ready(client)) == ["database"]
 
 
 @pytest.mark.parametrize("way", ["read", "write", "write_relaxed"])
