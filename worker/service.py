@@ -135,7 +135,10 @@ class Worker:
     async def start(self) -> None:
         """Start working. Raise InUse if another worker has locked this database."""
         if not self._store.engine.acquire_worker_lock():
-            raise InUse("another worker is running on this database: stop it first")
+            holder = await self._store.read(leases.latest_holder)
+            host, _, process = (holder or "").rpartition(":")
+            place = f", as process {process} on {host}" if holder else ""
+            raise InUse(f"another worker is running on this database{place}: stop it first")
         self._began = self._store.clock.now()
         lease_id = await self.lease.acquire()
         if self._store.engine.single_worker:

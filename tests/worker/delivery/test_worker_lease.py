@@ -1,6 +1,9 @@
 """Workers that stop, crash or stand still: another worker delivers what they had claimed."""
 
 import asyncio
+import os
+import re
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -146,7 +149,8 @@ async def test_a_second_worker_is_refused(harness: WorkerHarness) -> None:
     await harness.work()
     other = harness.another_store()
     second = Worker(other, WorkerSettings(), sender=harness.network)
-    with pytest.raises(Unusable, match="another worker is running on this database"):
+    place = re.escape(f", as process {os.getpid()} on {socket.gethostname()}: stop it first")
+    with pytest.raises(Unusable, match=f"another worker is running on this database{place}"):
         await second.start()
     await second.stop()
     await other.close()
