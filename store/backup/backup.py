@@ -142,7 +142,7 @@ def _unfinished(target: Path, database: Path) -> Iterator[Path]:
         file_copy.make_private(part)
         yield part
     finally:
-        for path in (part, _beside(part, PACKED)):
+        for path in target.parent.glob(f"{glob.escape(part.name)}*"):
             path.unlink(missing_ok=True)
 
 

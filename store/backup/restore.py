@@ -19,6 +19,7 @@ from store.database import encrypted_columns
 from store.database.body_codec import zstd
 from store.database.sqlite import file, private_file
 from store.database.sqlite.connections import SqliteSession
+from store.database.sqlite.errors import cannot_open
 from store.database.sqlite.file import DatabaseSummary
 from store.database.sqlite.lost_content import has_content, log_path
 from store.database.sqlite.private_file import BESIDE
@@ -108,7 +109,10 @@ def _unpack(source: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def _session(backup: PreparedBackup, vault: Vault) -> Iterator[SqliteSession]:
-    session = SqliteSession(backup.path, vault, no_notifier)
+    try:
+        session = SqliteSession(backup.path, vault, no_notifier)
+    except sqlite3.Error as error:
+        raise cannot_open(backup.path, error) from error
     try:
         yield session
     finally:

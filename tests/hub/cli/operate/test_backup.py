@@ -385,6 +385,7 @@ def test_a_copy_that_is_damaged_is_none(run, seeded, monkeypatch):
 
     def damaging(path, target, on_progress=None):
         real(path, target, on_progress)
+        target.with_name(f"{target.name}-journal").touch()
         with target.open("r+b") as file:
             file.seek(4096)
             file.write(b"\xff" * 8192)
@@ -676,9 +677,19 @@ def test_a_full_disk_refuses_a_restore(run, seeded, monkeypatch):
     def refused(*args):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(restoring.shutil, "copyfileobj", refused)
-    reason = run("restore", "copy.db", code=6).stderr
+    with monkeypatch.context() as patch:
+        patch.setattr(restoring.shutil, "copyfileobj", refused)
+        reason = run("restore", "copy.db", code=6).stderr
     assert f"copy.db cannot be copied to {seeded}: No space left on device" in reason
+
+    def full(*args):
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    monkeypatch.setattr(restoring, "SqliteSession", full)
+    reason = run("restore", "copy.db", code=6).stderr
+    assert reason.endswith(".restoring: database or disk is full\n")
     assert parts(seeded) == []
 
 
