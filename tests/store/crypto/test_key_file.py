@@ -70,7 +70,7 @@ def test_keys_are_exchanged(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_the_next_change_deletes_what_a_killed_one_left(
+def test_the_next_change_deletes_the_keys_of_a_killed_one(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*args: object) -> None:
