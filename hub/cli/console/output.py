@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
+from hub.cli.console.json_text import dumps
 from hub.cli.console.plain_text import plain, printable
 from hub.cli.console.times import Time, format_time
 from store import clock
@@ -18,7 +18,7 @@ from store import clock
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Time", "format_time", "plain", "printable"]
+__all__ = ["Time", "dumps", "format_time", "plain", "printable"]
 
 
 def is_terminal() -> bool:
@@ -100,33 +100,6 @@ def field(value: Any) -> str:
     if value is None or (isinstance(value, Mapping | list | tuple) and not value):
         return ""
     return clock.iso(value) if isinstance(value, Time) else plain(value)
-
-
-def dumps(value: Any, *, indent: bool = True) -> str:
-    """Return a value as JSON, with times in ISO 8601. A path that is not UTF-8 is escaped."""
-    options = orjson.OPT_PASSTHROUGH_SUBCLASS | (orjson.OPT_INDENT_2 if indent else 0)
-    try:
-        return orjson.dumps(value, default=_default, option=options).decode()
-    except orjson.JSONEncodeError:
-        return orjson.dumps(_escaped(value), default=_default, option=options).decode()
-
-
-def _escaped(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _escaped(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_escaped(each) for each in value]
-    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
-
-
-def _default(value: Any) -> Any:
-    if isinstance(value, Time):
-        return clock.iso_micro(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return str(value)
 
 
 def print_note(message: str) -> None:

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hub.cli.console import times
+from hub.cli.console.json_text import dumps
 from hub.cli.console.times import Time
 
 
 def plain(value: Any) -> str:
-    """Return a value as text, without control characters."""
+    """Return a value as text, without control characters. What is in it and has parts is JSON."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -16,10 +17,15 @@ def plain(value: Any) -> str:
     if isinstance(value, Time):
         return times.full(value)
     if isinstance(value, Mapping):
-        return printable(", ".join(f"{key}={each}" for key, each in value.items()) or "-")
+        return printable(", ".join(f"{key}={_part(each)}" for key, each in value.items()) or "-")
     if isinstance(value, str) or not isinstance(value, Iterable):
         return printable(str(value))
-    return printable(", ".join(map(str, value)) or "-")
+    return printable(", ".join(map(_part, value)) or "-")
+
+
+def _part(value: Any) -> str:
+    has_parts = isinstance(value, Mapping | list | tuple)
+    return dumps(value, indent=False) if has_parts else plain(value)
 
 
 def printable(text: str, *, lines: bool = False) -> str:

@@ -4,7 +4,6 @@ import secrets as random_secrets
 from typing import Any
 
 import click
-import orjson
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
@@ -172,12 +171,8 @@ def edit(
             api_context.validate_callback(settings, url)
         api_context.validate_token_url(settings, delivery)
         changed = store.write_sync(apply)
-    said = ", ".join(f"{name}={_shown(value)}" for name, value in changed["options"].items())
-    click.echo(f"hook {hook_id}: {', '.join(changed['events'])}; {said or 'as in the settings'}")
-
-
-def _shown(value: Any) -> str:
-    return orjson.dumps(value).decode() if isinstance(value, (dict, list)) else str(value)
+    said = output.plain(changed["options"]) if changed["options"] else "as in the settings"
+    click.echo(f"hook {hook_id}: {', '.join(changed['events'])}; {said}")
 
 
 def _changed_events(

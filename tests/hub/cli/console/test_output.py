@@ -126,6 +126,16 @@ def test_one_thing_in_a_pipe_is_names_and_values(capsys):
     assert capsys.readouterr().out == "id\t1\nreceived_at\t2023-11-14T22:13:20Z\n"
 
 
+def test_a_list_of_objects_and_an_object_in_an_object_are_json(capsys):
+    consumers = [{"name": "ci", "attached": False, "since": output.format_time(MOMENT)}]
+    record = {"consumers": consumers, "options": {"signatures": ["v1", "v1a"], "draining": False}}
+    output.print_record(record, as_json=False)
+    assert capsys.readouterr().out == (
+        'consumers\t{"name":"ci","attached":false,"since":"2023-11-14T22:13:20.123456Z"}\n'
+        'options\tsignatures=["v1","v1a"], draining=no\n'
+    )
+
+
 def test_times_are_local_and_in_utc_on_demand(terminal):
     moment = output.format_time(MOMENT)
     assert output.plain(moment) == "2023-11-14 23:13:20 CET"
