@@ -125,10 +125,7 @@ def _json(response: httpx.Response) -> Any:
 
 def _error(response: httpx.Response) -> StoreError:
     status = response.status_code
-    try:
-        said = str(response.json()["message"])
-    except (ValueError, KeyError, TypeError):
-        said = response.reason_phrase
+    said = _said(response)
     text = f"the hub answered {status}: {said}"
     if status in (401, 403):
         return RejectedByHub(text) if "rate limit" not in said else Unavailable(text)
@@ -137,3 +134,13 @@ def _error(response: httpx.Response) -> StoreError:
     if status == 409:
         return Conflict(text)
     return Unavailable(text) if status >= 500 or status in (408, 429) else Invalid(text)
+
+
+def _said(response: httpx.Response) -> str:
+    """Return the message of an error of the API, with the ones of its `errors`."""
+    try:
+        body = response.json()
+        reasons = [str(one["message"]) for one in body.get("errors", ()) if "message" in one]
+        return ": ".join([str(body["message"]), *reasons])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return response.reason_phrase

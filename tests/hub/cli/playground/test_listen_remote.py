@@ -21,7 +21,7 @@ from waiting import PATIENCE, wait_until
 
 from hub.cli.playground import remote_hub
 from store.delivery import attempts
-from store.errors import Unavailable
+from store.errors import Invalid, Unavailable
 from store.hooks import hooks
 
 
@@ -220,6 +220,19 @@ def test_a_wrong_token_or_hook_is_reported(start, directory, token):
     assert "the hub answered 401" in err
     missing = ("listen", "--server", hub, "--token", token, "--hook", "ada/bell/7")
     assert start(*missing).ended()[0] == 4
+
+
+def test_the_message_of_an_error_says_why_the_hub_refused():
+    errors = [{"message": "only hooks whose URL is pull:NAME are fetched from"}, {"code": "missing"}]
+    answer = {"message": "Validation Failed", "errors": errors}
+
+    async def fetch() -> None:
+        hub = httpx.MockTransport(lambda _: httpx.Response(422, json=answer))
+        async with httpx.AsyncClient(base_url="http://hub.example", transport=hub) as client:
+            await remote_hub.RemoteHub(client, "/repos/a/b/hooks/1", "ci").fetch(1, 60)
+
+    with pytest.raises(Invalid, match="422: Validation Failed: only hooks whose URL is pull:NAME"):
+        asyncio.run(fetch())
 
 
 def test_an_answer_of_another_server_is_tried_again():
