@@ -12,6 +12,8 @@ _DECLARED = "".join(f"- name: {name}\n  type: {kind}\n" for name, kind in VARIAB
 # The macros `map` and `filter` copy the list for each element that they add: 9,000 elements take
 # ten seconds.
 _SETTINGS = f"variables:\n{_DECLARED}stdlib:\n  exclude_macros:\n  - map\n  - filter\n"
+# Without the macro, its variable is what the library does not know first.
+_EXCLUDED = re.compile(r"ERROR: <input>:(\d+):(\d+): undeclared reference to '(map|filter)' ")
 _PLACED = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 _NOISE = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$| \(in container ''\)")
 
@@ -45,6 +47,9 @@ def compile_source(source: str) -> Any:
 def _explained(text: str) -> str:
     if "recursion" in text:
         return "the expression is nested too deeply"
+    if excluded := _EXCLUDED.search(text):
+        line, column, macro = excluded.groups()
+        return f"line {line}, column {column}: the macro {macro} is not allowed: use exists or all"
     found = _PLACED.search(text)
     if found is None:
         return readable(text)
