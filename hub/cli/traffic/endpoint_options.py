@@ -94,10 +94,14 @@ def combined(before: dict[str, Any] | None, members: dict[str, str]) -> dict[str
 
 def _text(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        text = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise Invalid(f"{path} cannot be read: {reason}") from None
+    if not text:
+        # Without its text, the hook would connect as if the option were not set.
+        raise Invalid(f"{path} is empty")
+    return text
 
 
 def _yes(word: str) -> bool:

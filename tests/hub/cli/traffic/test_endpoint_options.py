@@ -38,6 +38,7 @@ def test_headers_with_a_value_from_a_file(run, store: Store, hook_id, tmp_path: 
         (["Host: hunter2"], "not allowed"),
         (["X-Key: hunter2\x01"], "printable"),
         (["X-Key: @/nowhere/hunter"], "cannot be read"),
+        (["X-Key: @/dev/null"], "/dev/null is empty"),
         (["X-A: hunter2", "X-A: 2"], "twice"),
     ],
 )
@@ -69,6 +70,7 @@ def test_a_client_certificate_from_files(run, store: Store, hook_id, tmp_path: P
     said = run("hook", "edit", 2, "--client-cert", tmp_path / "key", code=2).stderr
     assert "client_cert is not a list" in said
     assert "PRIVATE" not in said
+    assert "is empty" in run("hook", "edit", 2, "--ca", "/dev/null", code=2).stderr
     everything = ["--client-cert", "--client-key", "--verify-hostname", "--min-tls"]
     run("hook", "edit", 2, *(part for name in everything for part in (name, "default")))
     assert options_of(store, 2) == {}
