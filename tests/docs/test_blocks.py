@@ -97,13 +97,23 @@ def test_the_settings_of_a_block_exist(text: str, directory: Path) -> None:
     assert given == tomllib.loads(text).keys()
 
 
-def test_the_state_document_loads(directory: Path) -> None:
+EARLIER = """
+users: [{login: ada}]
+sources: [{name: forge, secret: hush}]
+apps: [{name: Lab, owner: ada, url: "https://lab.example/"}]
+"""
+"""Things that the commands of other pages make, in the hub of a reader."""
+
+
+def test_the_state_documents_load_into_the_hub_of_a_reader(directory: Path) -> None:
     (one,) = [
         one for page in manual_pages() for one in blocks(page, "yaml") if one.name == "example"
     ]
-    loaded = CliRunner().invoke(main, ["load", "--init", "-"], input=one.text)
-    assert loaded.exit_code == 0, loaded.output
-    assert "created" in loaded.stdout
+    whole = CliRunner().invoke(main, ["load", "--example"]).stdout
+    for text in (EARLIER, one.text, whole):
+        loaded = CliRunner().invoke(main, ["load", "--init", "-"], input=text)
+        assert loaded.exit_code == 0, loaded.output
+        assert "created" in loaded.stdout
 
 
 def test_the_readme_has_the_command_that_ci_runs() -> None:
