@@ -79,8 +79,8 @@ HEADINGS: dict[type[Exception], Heading] = {
     ),
     errors.SignOnRequired: Heading(
         "Single sign-on",
-        "The organization requires single sign-on, and nobody has authorized the token for it. "
-        "The header `X-Service-SSO` has the URL at which to authorize it.",
+        "The organization in the URL of `X-Service-SSO` requires single sign-on, and nobody has "
+        "[authorized](../how-to/users-and-repositories.md#require-single-sign-on) the token for it.",
         general=True,
     ),
     errors.Forbidden: Heading(
