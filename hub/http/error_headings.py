@@ -80,7 +80,8 @@ HEADINGS: dict[type[Exception], Heading] = {
     errors.SignOnRequired: Heading(
         "Single sign-on",
         "The organization in the URL of `X-Service-SSO` requires single sign-on, and nobody has "
-        "[authorized](../how-to/users-and-repositories.md#require-single-sign-on) the token for it.",
+        "[authorized](../how-to/users-and-repositories.md#require-single-sign-on) the token for "
+        "it.",
         general=True,
     ),
     errors.Forbidden: Heading(

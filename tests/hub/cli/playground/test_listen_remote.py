@@ -223,7 +223,7 @@ def test_a_wrong_token_or_hook_is_reported(start, directory, token):
 
 
 def test_the_message_of_an_error_says_why_the_hub_refused():
-    errors = [{"message": "only hooks whose URL is pull:NAME are fetched from"}, {"code": "missing"}]
+    errors = [{"message": "only pull hooks are fetched from"}, {"code": "missing"}]
     answer = {"message": "Validation Failed", "errors": errors}
 
     async def fetch() -> None:
@@ -231,7 +231,7 @@ def test_the_message_of_an_error_says_why_the_hub_refused():
         async with httpx.AsyncClient(base_url="http://hub.example", transport=hub) as client:
             await remote_hub.RemoteHub(client, "/repos/a/b/hooks/1", "ci").fetch(1, 60)
 
-    with pytest.raises(Invalid, match="422: Validation Failed: only hooks whose URL is pull:NAME"):
+    with pytest.raises(Invalid, match="422: Validation Failed: only pull hooks are fetched from"):
         asyncio.run(fetch())
 
 
