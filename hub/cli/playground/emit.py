@@ -108,7 +108,7 @@ def _print(receipt: Receipt, *, as_json: bool) -> None:
         shown = {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries}
         click.echo(output.dumps(shown))
         return
-    again = " was posted before, and" if receipt.duplicate else ""
+    again = " was posted before" if receipt.duplicate else ""
     hooks = "1 hook gets it" if receipt.deliveries == 1 else f"{receipt.deliveries} hooks get it"
     click.echo(f"event {receipt.event_id}{again}: {hooks}")
     output.print_note(f"`tocsin event show {receipt.event_id}` shows its deliveries")

@@ -125,7 +125,7 @@ def test_the_same_event_is_stored_once(run, listed, hook_id):
     first = run("emit", "push", "ada/bell", "--file", "-", "--id", "mine", stdin="{}").stdout
     assert first == "event 4: 1 hook gets it\n"
     again = run("emit", "push", "ada/bell", "--file", "-", "--id", "mine", stdin="{}").stdout
-    assert again == "event 4 was posted before, and: 1 hook gets it\n"
+    assert again == "event 4 was posted before: 1 hook gets it\n"
     other = run("emit", "push", "ada/bell", "--file", "-", "--id", "mine", stdin="[]", code=2)
     assert "object" in other.stderr
     run("emit", "push", "ada/bell", "--file", "-", "--id", "mine", stdin='{"a": 1}', code=5)
