@@ -13,7 +13,7 @@ from store.database.encrypted_columns import ENCRYPTED_COLUMNS
 from store.database.sqlite.engine import SqliteEngine
 from store.database.sqlite.file import open_read_only
 from store.database.store import Store
-from store.errors import Invalid, Unusable
+from store.errors import Invalid, Unprepared
 
 # Columns that read as NULL here, because they hold secrets or their hashes.
 UNSEEN = {
@@ -56,10 +56,10 @@ def query(
     """Run one statement, or a command of `shell_commands`. Return column names and `limit` rows.
 
     `stopped` is asked again and again while the statement runs. Raises Invalid if the statement
-    fails or would write, and KeyboardInterrupt if it was stopped. Raises Unusable for PostgreSQL.
+    fails or would write, and KeyboardInterrupt if it was stopped. Raises Unprepared for PostgreSQL.
     """
     if not isinstance(store.engine, SqliteEngine):
-        raise Unusable("this shell is for SQLite only; for PostgreSQL, use psql")
+        raise Unprepared("this command is for SQLite only: with PostgreSQL, use psql")
     try:
         with open_read_only(store.engine.path) as raw:
             db = Database(raw)

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from hub.cli import main
 from hub.cli.console import exits
+from store.database import shell
 from store.errors import StoreError
 
 NOBODY = 65_534
@@ -227,6 +228,12 @@ def test_a_missing_driver_has_its_exit_code(run, monkeypatch):
     for command in (["status", "--store"], ["migrate", "--to"]):
         shown = run(*command, "postgresql:///none", code=exits.FIRST).stderr
         assert "pip install 'psycopg" in shown
+
+
+def test_sql_leaves_postgresql_to_another_program():
+    with pytest.raises(StoreError, match="use psql") as refused:
+        shell.query(Mock(), "SELECT 1", 1)
+    assert exits.code_of(refused.value) == exits.FIRST
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
