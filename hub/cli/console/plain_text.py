@@ -9,7 +9,7 @@ from hub.cli.console.times import Time
 
 
 def plain(value: Any) -> str:
-    """Return a value as text, without control characters. What is in it and has parts is JSON."""
+    """Return a value as text, without control characters. A nested object or list is JSON."""
     if value is None:
         return "-"
     if isinstance(value, bool):
