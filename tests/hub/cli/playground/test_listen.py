@@ -21,7 +21,7 @@ from waiting import PATIENCE
 from hub.cli.console import output, streams
 from hub.cli.playground import forwarder
 from hub.cli.playground.forwarder import target_of
-from hub.cli.playground.listen_output import shown_or_ended
+from hub.cli.playground.listen_output import shown_or_ended, verdict
 from hub.cli.playground.received_request import from_headers
 from worker.signing.sign import Signer
 
@@ -104,6 +104,14 @@ def test_each_delivery_is_a_line_with_its_signatures_and_its_answer(start):
     assert all("  → 503 in " in line for line in lines)
     assert "push  guid-1" in lines[0]
     assert "\x1b" not in out
+
+
+def test_a_signature_by_a_key_is_not_checked_with_the_secret():
+    by_key = (b"Webhook-Signature", b"v1a,AAAA")
+    (by_secret,) = [one for one in signed().items() if one[0].lower() == "x-hub-signature-256"]
+    both = [by_key, (by_secret[0].encode(), by_secret[1].encode())]
+    assert verdict(from_headers([by_key], BODY, SECRET)).plain.startswith("not checked: only a key")
+    assert verdict(from_headers(both, BODY, SECRET)).plain == "✓ verified: sha256"
 
 
 def test_bodies_are_printed_on_request_without_control_characters(start):
