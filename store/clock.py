@@ -17,9 +17,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 # A time that is later than all others.
 LATEST = 2**63 - 1
-# A transaction that waited for a lock sees rows that are later than its own time. On PostgreSQL, each
-# process measures the database's time by itself. So a row may be ahead by so much. A row that is
-# even later is from before the clock was put back.
+# A transaction that waited for a lock sees rows that are later than its own time. On PostgreSQL,
+# each process measures the database's time by itself. So a row may be ahead by so much. A row that
+# is even later is from before the clock was put back.
 SKEW = MINUTE
 
 
