@@ -34,6 +34,7 @@ class Passwords:
     def __init__(self, store: Store, settings: HubSettings) -> None:
         self._store = store
         self._settings = settings
+        self._limits = settings.failed_logins, settings.failed_logins_address
         self._turn = asyncio.Lock()
         self._waiting = 0
 
@@ -82,15 +83,16 @@ class Passwords:
         )
 
     def _refuse_blocked(self, db: Connection, whose: tuple[str, str]) -> None:
-        limits = self._settings.failed_logins, self._settings.failed_logins_address
-        for who, limit in zip(whose, limits, strict=True):
+        for who, limit in zip(whose, self._limits, strict=True):
             if logins.times(db, who, self._settings.failed_login_seconds) >= limit:
                 raise Blocked
 
     def _count(self, db: Connection, whose: tuple[str, str]) -> PasswordAttempt:
-        self._refuse_blocked(db, whose)
-        for who in whose:
-            logins.failed(db, who, self._settings.failed_login_seconds)
+        for who, limit in zip(whose, self._limits, strict=True):
+            # Another hub may count after a look at the number, so this compares its own count. The
+            # error undoes it.
+            if logins.failed(db, who, self._settings.failed_login_seconds) > limit:
+                raise Blocked
         return PasswordAttempt(*whose, db.now)
 
 

@@ -256,7 +256,12 @@ async def test_failures_are_remembered(
 
 
 async def test_failures_hold_across_hubs(
-    anyone: httpx.AsyncClient, url: str, tmp_path: Path, clock: MovableClock, settings: HubSettings
+    anyone: httpx.AsyncClient,
+    url: str,
+    tmp_path: Path,
+    clock: MovableClock,
+    settings: HubSettings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = open_store(url, data_dir=tmp_path, clock=clock)
     async with open_client(other, settings) as elsewhere:
@@ -264,6 +269,9 @@ async def test_failures_hold_across_hubs(
             assert (await client.get(OWN, auth=("octo", "wrong"))).status_code == 401
         for client in (elsewhere, anyone):
             assert_error(await client.get(OWN, auth=OCTO), 403, TOO_MANY)
+        # As if the other hub counted all of them after this one looked at their number.
+        monkeypatch.setattr(logins, "times", lambda *_: 0)
+        assert_error(await anyone.get(OWN, auth=OCTO), 403, TOO_MANY)
 
 
 async def test_too_many_wrong_tokens(anyone: httpx.AsyncClient, seed: Any) -> None:
