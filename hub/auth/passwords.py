@@ -5,6 +5,8 @@ limit. A user's failures are reset only after all factors were right.
 """
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from hub.auth.credentials import BASIC, Caller, bad_pair
@@ -17,6 +19,9 @@ from store.errors import Busy
 
 # Checking one password takes 64 MB of memory and a tenth of a second of CPU time.
 MOST_WAITING = 50
+# Seconds. Less than a stop waits for requests, so that they are answered. A slow store must not
+# hold up all of them one after another.
+LONGEST_WAIT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +49,26 @@ class Passwords:
         """Return the user. With `spend`, the one-time password `code` is spent.
 
         Raises Unauthenticated for a wrong password or code, Blocked after too many failures, and
-        Busy if too many checks are waiting.
+        Busy if too many checks are waiting, or after LONGEST_WAIT seconds without a turn.
         """
         whose = f"login {login.lower()[:100]}", f"address {address}"
         # Here too, so that refused attempts do not take the turns of others.
         await self._store.read(self._refuse_blocked, whose)
+        # Each is counted in its turn: before, those that wait would count as failures.
+        async with self._own_turn():
+            return await self._check(login, password, code, whose, spend)
+
+    @contextlib.asynccontextmanager
+    async def _own_turn(self) -> AsyncIterator[None]:
         if self._waiting >= MOST_WAITING:
-            raise Busy("too many passwords are being checked; try again in a moment")
+            raise _busy()
         self._waiting += 1
         try:
-            # Each is counted in its turn: before, those that wait would count as failures.
-            async with self._turn:
-                return await self._check(login, password, code, whose, spend)
+            async with asyncio.timeout(LONGEST_WAIT) as wait, self._turn:
+                wait.reschedule(None)
+                yield
+        except TimeoutError:
+            raise _busy() from None
         finally:
             self._waiting -= 1
 
@@ -118,6 +131,10 @@ def _undo(db: Connection, attempt: PasswordAttempt) -> None:
     """Undo the count: without the code, it is no failure. Earlier ones stay."""
     for who in (attempt.login, attempt.address):
         logins.undo(db, who, attempt.counted_at)
+
+
+def _busy() -> Busy:
+    return Busy("too many passwords are being checked; try again in a moment")
 
 
 def _challenge() -> Unauthenticated:

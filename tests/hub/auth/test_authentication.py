@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from hub_client import open_client
 from transactions import transaction
+from waiting import PATIENCE
 
 from hub.app import create_app
 from hub.auth import passwords
@@ -167,6 +169,28 @@ async def test_a_password_that_was_not_checked_is_no_failure(
         crowded.setattr(passwords, "MOST_WAITING", 0)
         for _ in range(6):
             assert (await anyone.get(OWN, auth=OCTO)).status_code == 503
+    assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
+
+
+async def test_a_password_that_gets_no_turn_is_no_failure(
+    anyone: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, ended = asyncio.Event(), threading.Event()
+    loop, matches = asyncio.get_running_loop(), accounts.password_matches
+
+    def slowly(password: str, stored: str | None) -> bool:
+        loop.call_soon_threadsafe(begun.set)
+        return ended.wait(PATIENCE) and matches(password, stored)
+
+    monkeypatch.setattr(accounts, "password_matches", slowly)
+    monkeypatch.setattr(passwords, "LONGEST_WAIT", 0)
+    first = asyncio.create_task(anyone.get(OWN, auth=OCTO))
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+        for _ in range(6):
+            assert (await anyone.get(OWN, auth=OCTO)).status_code == 503
+    ended.set()
+    assert (await first).status_code == 200
     assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
 
 
