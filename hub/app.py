@@ -3,54 +3,44 @@
 import contextlib
 import functools
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.types import Lifespan, Receive, Scope, Send
+from starlette.types import Lifespan
 
+from hub import unserved_paths
 from hub.admin import admin
 from hub.admin.administrators import AdminAuth
 from hub.admin.observability import Observability
 from hub.api.assistant import downloads, usage
 from hub.api.hooks import signing_keys
-from hub.auth.access import AnyCaller
 from hub.http import cors
 from hub.http.error_headings import operation_place
-from hub.http.errors import NotServed
 from hub.http.response import Response
-from hub.http.routing import Endpoint, Line, Routes, path_of
+from hub.http.routing import Line, Routes
 from hub.ingest import batches, ingest, subscribe
 from hub.mail import unsubscribe
 from hub.manual import endpoints as manual
-from hub.openapi import not_served
 from hub.openapi.cache import OpenAPICache
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
-from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import CallbackValidator, Services, Trials
 from hub.rest.fetching.pull_queue import PullQueue
-from hub.rest.group import METHODS
 from hub.rest.middleware import API, wrap
 from hub.rest.operation import Operation
 from hub.rest.pipeline import operation_endpoint
 from hub.rest.request import Handler, Request
-from hub.rest.resolve import BY_ID, PARAMETER, SLASHED
+from hub.rest.resolve import PARAMETER, SLASHED, with_id
 from hub.rest.vocabulary import Vocabulary
 from hub.settings import HubSettings
 from hub.ui import assets
 from hub.ui import public_reference as reference
 from hub.ui import routes as dashboard_routes
 from hub.ui.dashboard import Dashboard
-from hub.ui.section import ROOT
 from hub.ui.site_sections import SECTIONS
 from hub.websub import websub
 from store import Store
-from store.errors import Missing
-
-REPOSITORY = "/repos/{owner}/{repo}"
-# Clients of an installation expect the REST API at /api/v3, and its other APIs beside it.
-VERSION, BASES = "/v3", ("/graphql", "/uploads")
 
 
 def create_app(
@@ -83,9 +73,9 @@ def create_app(
     dashboard = (
         Dashboard(services, observability, admins, SECTIONS, openapi) if settings.ui else None
     )
-    routes = Routes(_not_found(services, dashboard, lambda scope: routes.methods_of(scope)))
+    routes = Routes(wrap(services, unserved_paths.missing))
     _add_operations(services, routes)
-    _add_not_served(services, routes)
+    unserved_paths.add(services, routes, dashboard)
     _add_others(services, routes)
     websub.add(services, routes)
     unsubscribe.add(services, routes)
@@ -115,7 +105,7 @@ def create_admin_app(
     With `describes` it also serves the API's description, if that is for administrators only.
     """
     services = Services(store, settings, judge, observability.metrics)
-    routes = Routes(wrap(services, _empty))
+    routes = Routes(wrap(services, unserved_paths.missing))
     admins = AdminAuth(services, apart=True)
     admin.add(services, routes, observability, admins, here=True)
     if describes and settings.api_reference == "admin":
@@ -176,15 +166,8 @@ def _paths(prefix: str, vocabulary: Vocabulary, operation: Operation) -> list[st
     if operation.path == "/":
         return list(dict.fromkeys((prefix or "/", f"{prefix}/")))
     given = [operation.path] if operation.old_path is None else [operation.path, operation.old_path]
-    paths = [path for one in given for path in _with_id(one)]
+    paths = [path for one in given for path in with_id(one)]
     return [prefix + spelled for path in paths for spelled in vocabulary.paths(path)]
-
-
-def _with_id(path: str) -> list[str]:
-    """Return a path and, if it is in a repository, the same with the repository's id."""
-    if not path.startswith(REPOSITORY):
-        return [path]
-    return [path, BY_ID + path.removeprefix(REPOSITORY)]
 
 
 def _others(services: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, ...], str]]:
@@ -231,84 +214,8 @@ def _lifespan(services: Services, lifespan: Lifespan[Starlette] | None) -> Lifes
     return run  # type: ignore[return-value]
 
 
-def _add_not_served(services: Services, routes: Routes) -> None:
-    """Answer 404 for paths that are not served, but that an operation's parameter would match.
-
-    Without these routes, `/user/keys` would mean the user with the id `keys`.
-    """
-    endpoint = _no_operation(services)
-    for path in _overlapping_paths():
-        for served in _with_id(path.replace("{*", "{")):
-            routes.add("GET", services.urls.prefix + served, endpoint, SLASHED)
-
-
-@functools.cache
-def _overlapping_paths() -> list[str]:
-    return not_served.overlapping_paths(one.path for one in OPERATIONS if one.method == "GET")
-
-
-def _no_operation(services: Services) -> Endpoint:
-    """Return the endpoint for paths of the API that no operation has."""
-    anybody, prefix = AnyCaller(anyone=True), services.urls.prefix
-
-    async def work(request: Request) -> Response:
-        # Whatever form the client accepts, the path is missing.
-        await services.store.read(
-            authorize_request, services, request, anybody, RequestCost(), None
-        )
-        path = path_of(request.scope)
-        beside = prefix if _within(path, prefix) else prefix.removesuffix(VERSION)
-        family = not_served.family_of(path.removeprefix(beside))
-        if family is not None:
-            raise NotServed(family.place)
-        raise Missing("operation")
-
-    return wrap(services, work, headers=API, door="api")
-
-
-def _within(path: str, base: str) -> bool:
-    return path == base or path.startswith(f"{base}/")
-
-
-def _not_found(
-    services: Services, dashboard: Dashboard | None, methods_of: Callable[[Scope], list[str]]
-) -> Endpoint:
-    """Return the endpoint for unknown paths: the API's, the dashboard's, or an empty 404.
-
-    A preflight request for a path of the API that has no method at all succeeds. A script could not
-    see the 404 of its request otherwise.
-    """
-    prefix = services.urls.prefix
-    within, not_found = _no_operation(services), wrap(services, _empty)
-    allowed = wrap(services, _allow_all, headers=API[-1:])
-    bases = [f"{prefix.removesuffix(VERSION)}{base}" for base in BASES]
-    lost = not_found
-    if dashboard is not None:
-        lost = wrap(services, dashboard.guarded(dashboard.lost), door="ui")
-
-    async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
-        path = path_of(scope)
-        if path.startswith(f"{ROOT}/"):
-            await lost(scope, receive, send, values)
-            return
-        found = not_found
-        if _within(path, prefix) or any(_within(path, base) for base in bases):
-            found = allowed if cors.is_preflight(scope) and not methods_of(scope) else within
-        await found(scope, receive, send, values)
-
-    return run
-
-
 def _preflight(routes: Routes) -> Handler:
     async def work(request: Request) -> Response:
         return cors.preflight(routes.methods_of(request.scope))
 
     return work
-
-
-async def _allow_all(request: Request) -> Response:
-    return cors.preflight(METHODS)
-
-
-async def _empty(request: Request) -> Response:
-    raise Missing("path")

@@ -56,7 +56,7 @@ class Routes(BaseRoute):
         self._makers: dict[Line, Callable[[Line], Endpoint]] = {}
         self._endpoints: dict[Line, Endpoint] = {}
         self._roots: Mapping[str, PathNode] = {}
-        self._missing = missing
+        self.missing = missing
 
     def add(
         self, method: str, path: str, endpoint: Endpoint, slashed: Collection[str] = ()
@@ -94,7 +94,7 @@ class Routes(BaseRoute):
         root = (self._roots or self.trees()).get(method)
         found = None if root is None else _find(root, path_of(scope).split("/"), 1, values)
         if found is None or found.served is None:
-            await self._missing(scope, receive, send, {})
+            await self.missing(scope, receive, send, {})
             return
         line, names = found.served
         endpoint = self._endpoints.get(line) or self._made(line)

@@ -21,6 +21,7 @@ SLASHED = ("branch", "ref")
 # The path of a repository by its id. No repository name can collide with it.
 ID = ":id"
 BY_ID = f"/repositories/{{{ID}}}"
+BY_NAME = "/repos/{owner}/{repo}"
 
 Loader = Callable[..., Row | None]
 """Finds a row.
@@ -52,6 +53,13 @@ class GoneOrMoved(Exception):
         super().__init__(argument)
         self.argument = argument
         self.row = row
+
+
+def with_id(path: str) -> list[str]:
+    """Return a path and, if it is in a repository, the same with the repository's id."""
+    if not path.startswith(BY_NAME):
+        return [path]
+    return [path, BY_ID + path.removeprefix(BY_NAME)]
 
 
 def text(db: Connection, value: str) -> Row | None:
