@@ -23,7 +23,7 @@ MOST_DESCRIBED = 10_000
 # pydantic keeps the interpreter, for seconds if a body has millions of values. A body may have
 # FREE_VALUES, or as many as fit into its limit if each takes BYTES_PER_VALUE.
 FREE_VALUES, BYTES_PER_VALUE = 100_000, 20
-SIMPLE_TYPES = {"bool", "dict", "float", "int", "list", "str"}
+SIMPLE_TYPES = {"bool", "dict", "float", "int", "list", "str", "constrained-int", "constrained-str"}
 NONE = b"{}"
 """The body assumed for a request without one."""
 

@@ -660,7 +660,9 @@ async def test_empty_lists_and_texts_remove_labels_and_the_milestone(
     for sent, title in (("", None), ("4", "v1.0"), (None, None)):
         changed = await done(await client.patch(ONE, json={"milestone": sent}))
         assert (changed["milestone"] or {}).get("title") == title
-    assert_error(await client.patch(ONE, json={"milestone": "v1.0"}), 422)
+    answer = await client.patch(ONE, json={"milestone": "v1.0"})
+    assert_error(answer, 422)
+    assert "For 'milestone': Input should be a valid integer." in answer.json()["message"]
 
 
 async def test_no_event_uses_up_the_numbers_of_issues(
