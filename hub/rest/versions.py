@@ -41,12 +41,12 @@ class UntilVersion:
         return version < self.version
 
 
-def requested_version(given: str, header: str) -> str:
-    """Return the version requested in `header`, or the default for an empty one.
+def requested_version(given: str | None, header: str) -> str:
+    """Return the version requested in `header`, or the default.
 
     Raises Malformed for an unknown one.
     """
-    if not given:
+    if given is None:
         return DEFAULT
     if given not in VERSIONS:
         supported = ", ".join(

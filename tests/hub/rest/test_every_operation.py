@@ -781,7 +781,9 @@ async def test_an_unknown_version_is_refused(
     ask: Asked, world: World, operation: Operation
 ) -> None:
     at = path(operation, world)
-    for version, headers in itertools.product(("2020-01-01", "v3"), ({}, first(operation, world))):
+    for version, headers in itertools.product(
+        ("2020-01-01", "v3", ""), ({}, first(operation, world))
+    ):
         asked = {**headers, "X-Service-Api-Version": version}
         answer = await ask.refused(at, asked, 400)
         assert '"2026-03-10" (most recent), "2022-11-28"' in answer.json()["message"]

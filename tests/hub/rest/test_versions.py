@@ -33,13 +33,12 @@ async def test_answers_name_the_chosen_version(
 
 
 async def test_requests_without_a_version_get_the_older_one(client: httpx.AsyncClient) -> None:
-    for headers in ({}, {"X-GitHub-Api-Version": ""}):
-        answer = await client.get("/rate_limit", headers=headers)
-        assert answer.headers[SELECTED] == DEFAULT == OLDEST
-        assert "rate" in answer.json()
+    answer = await client.get("/rate_limit")
+    assert answer.headers[SELECTED] == DEFAULT == OLDEST
+    assert "rate" in answer.json()
 
 
-@pytest.mark.parametrize("version", ["v3", "2024-01-01"])
+@pytest.mark.parametrize("version", ["v3", "2024-01-01", ""])
 async def test_an_unknown_version_is_refused(client: httpx.AsyncClient, version: str) -> None:
     for method, path in (("GET", HOOKS), ("POST", HOOKS), ("GET", "/nothing"), ("POST", "/hub")):
         answer = await client.request(method, path, headers={"X-GitHub-Api-Version": version})
