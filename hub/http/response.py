@@ -55,6 +55,12 @@ class TypedReply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+def form_reply(param: str, body: bytes) -> TypedReply:
+    """Return a reply in a form that is no JSON: a file, a page or a text."""
+    kind = f"{FORMS.decode()}.{param}+json; charset=utf-8"
+    return TypedReply(200, body, {"Content-Type": kind, "X-Content-Type-Options": "nosniff"})
+
+
 def json_response(status: int, content: Any, headers: Sequence[Header] = ()) -> Response:
     """Return a response with `content` as JSON."""
     return Response(status, orjson.dumps(content), [JSON, *headers])

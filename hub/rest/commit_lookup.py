@@ -8,8 +8,11 @@ from store.repositories import refs
 def find_commit(db: Connection, repo: Row, name: str) -> str:
     """Return the SHA that `name` stands for: a full SHA, a branch or a tag.
 
-    A full SHA is returned even if the commit is not known here. Raises Invalid for any other name.
+    `HEAD` is the default branch. A full SHA is returned even if the commit is not known here.
+    Raises Invalid for any other name.
     """
+    if name == "HEAD":
+        name = refs.BRANCHES + repo["default_branch"]
     lowered = name.lower()
     found = refs.resolve(db, repo["id"], lowered if refs.SHA.fullmatch(lowered) else name)
     if found is None:

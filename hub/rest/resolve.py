@@ -16,7 +16,7 @@ NUMBERED = ("_id", "_number")
 # Parameters that are texts in spite of their names: a workflow may be named by its file, too.
 TEXTS = ("client_id", "workflow_id")
 # Parameters that may hold slashes, as names of branches and tags do.
-SLASHED = ("branch", "ref")
+SLASHED = ("branch", "commit_sha", "ref")
 
 # The path of a repository by its id. No repository name can collide with it.
 ID = ":id"

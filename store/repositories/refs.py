@@ -10,7 +10,7 @@ from store.database.connection import ENDLESS, Connection, Row, json_array, pref
 from store.delivery import sources
 from store.repositories import head_commits
 
-SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+SHA = head_commits.SHA
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
 COLUMNS = "id, repo_id, name, sha, updated_at, head"
 MOST = 20_000
@@ -30,11 +30,14 @@ def resolve(db: Connection, repo_id: int, ref: str) -> str | None:
     """
     if SHA.fullmatch(ref):
         return ref
-    for place in PLACES:
-        row = get(db, repo_id, place + ref)
-        if row is not None:
-            return str(row["sha"])
-    return None
+    row = named(db, repo_id, ref)
+    return None if row is None else head_commits.commit_of(row)
+
+
+def named(db: Connection, repo_id: int, ref: str) -> Row | None:
+    """Return the ref with this full or short name, or None."""
+    found = (get(db, repo_id, place + ref) for place in PLACES)
+    return next((row for row in found if row is not None), None)
 
 
 def branches_at(db: Connection, repo_id: int, sha: str, most: int = ENDLESS) -> list[str]:
@@ -51,17 +54,6 @@ def branches_at(db: Connection, repo_id: int, sha: str, most: int = ENDLESS) -> 
         branches=BRANCHES,
     )
     return [row["name"].removeprefix(BRANCHES) for row in rows]
-
-
-def heads_at(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, str]:
-    """Return commit to its description by a push, in its stored form. Unknown ones are left out."""
-    rows = db.tuples(
-        f"SELECT r.sha, r.head FROM {db.each('shas', wanted='text')} AS w JOIN ref r"
-        " ON r.repo_id = :repo_id AND r.sha = w.wanted WHERE r.head IS NOT NULL",
-        repo_id=repo_id,
-        shas=json_array(set(shas)),
-    )
-    return dict(rows)
 
 
 def put(db: Connection, repo_id: int, name: str, sha: str, head: str | None = None) -> bool:
@@ -179,7 +171,7 @@ def drop_reports(db: Connection, before: int, limit: int) -> int:
     )
 
 
-BRANCHES, TAGS = "refs/heads/", "refs/tags/"
+BRANCHES, TAGS = "refs/heads/", head_commits.TAGS
 # The number of characters at the start of a name that tell a branch from a tag. An index has them.
 FOLDER = 10
 

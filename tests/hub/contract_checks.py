@@ -119,7 +119,8 @@ def _pattern(path: str, slashed: set[str]) -> re.Pattern[str]:
 
 
 def _fixed_first(path: str, slashed: set[str]) -> list[int]:
-    return [segment.startswith("{") + (segment in slashed) for segment in path.split("/")]
+    # The end comes last: `/commits/{ref}` would match `/commits/main/status` too.
+    return [*(one.startswith("{") + (one in slashed) for one in path.split("/")), 3]
 
 
 def in_json_schema(schema: Any) -> Any:

@@ -13,9 +13,8 @@ from hub.rest.repository_serializers import MinimalRepository, repository
 from hub.rest.serializers import node_id, time
 from hub.rest.urls import Urls
 from store import Connection, Row
-from store.checks import check_counts
+from store.checks import check_counts, described_commits
 from store.clock import iso
-from store.repositories import refs
 
 Status = Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"]
 Conclusion = Literal[
@@ -186,7 +185,7 @@ def check_suites(
     ids = [row["id"] for row in rows]
     heads, apps = minimal_pulls.heads(db, repo, rows), integrations(urls, db, ids)
     runs = check_counts.newest(db, ids)
-    pushed = refs.heads_at(db, repo["id"], {row["head_sha"] for row in rows})
+    pushed = described_commits.pushed(db, repo["id"], {row["head_sha"] for row in rows})
     known = [
         row
         | {"runs": runs.get(row["id"], 0)}

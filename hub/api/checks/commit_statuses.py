@@ -7,7 +7,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from hub.api.repositories import branch_serializers
+from hub.api.repositories import commit_serializers
 from hub.auth.access import on_repo
 from hub.rest import commit_lookup
 from hub.rest.context import Context
@@ -40,14 +40,6 @@ WRITE = on_repo(
 State = Literal["error", "failure", "pending", "success"]
 TargetUrl = Annotated[Text, MaxLen(2_048), Field(pattern=r"^https?://")]
 MOST_BRANCHES = 10
-# This server has no signatures of commits.
-UNVERIFIED = {
-    "verified": False,
-    "reason": "gpgverify_unavailable",
-    "signature": None,
-    "payload": None,
-    "verified_at": None,
-}
 
 
 class NewStatus(TypedDict):
@@ -209,15 +201,9 @@ def _payload(urls: Urls, db: Connection, repo: Row, row: Row, shown: Status) -> 
         "sha": row["sha"],
         "name": repo["full_name"],
         "avatar_url": shown["avatar_url"],
-        "commit": _commit(urls, db, repo, row["sha"]),
+        "commit": commit_serializers.known_commit(urls, db, repo, row["sha"]),
         "branches": _branches(urls, db, repo, row["sha"]),
     }
-
-
-def _commit(urls: Urls, db: Connection, repo: Row, sha: str) -> dict[str, Any]:
-    head = refs.heads_at(db, repo["id"], [sha]).get(sha)
-    found = branch_serializers.commit(urls, db, repo, {"sha": sha, "head": head})
-    return {**found, "commit": {**found["commit"], "verification": UNVERIFIED}}
 
 
 def _branches(urls: Urls, db: Connection, repo: Row, sha: str) -> list[dict[str, Any]]:

@@ -1,25 +1,16 @@
-"""Serializers of branches, tags and refs, and of what is known about their commits."""
+"""Serializers of branches, tags and refs."""
 
 from collections.abc import Collection
-from typing import Any, Literal, NotRequired
+from typing import Literal
 
-import orjson
 from typing_extensions import TypedDict
 
-from hub.rest import serializers
-from hub.rest.serializers import SimpleUser, node_id
+from hub.api.repositories.commit_serializers import Commit, CommitLink, commit
+from hub.rest.serializers import node_id
 from hub.rest.urls import Urls
 from store import Connection, Row
-from store.accounts import accounts
-from store.clock import iso
-from store.issues import commit_comments
-from store.repositories import branch_protection, refs
+from store.repositories import branch_protection, head_commits, refs
 from store.repositories.branch_protection import BranchPattern
-
-
-class CommitLink(TypedDict):
-    sha: str
-    url: str
 
 
 class ShortBranch(TypedDict):
@@ -57,37 +48,6 @@ class GitRef(TypedDict):
     object: GitObject
 
 
-class GitUser(TypedDict):
-    name: str
-    email: str
-    date: NotRequired[str]
-
-
-class GitCommit(TypedDict):
-    """A commit as a push described it. If none did, texts are empty and people are null."""
-
-    url: str
-    author: GitUser | None
-    committer: GitUser | None
-    message: str
-    comment_count: int
-    tree: CommitLink
-
-
-class Commit(TypedDict):
-    """A commit. Its parents are not known here."""
-
-    url: str
-    sha: str
-    node_id: str
-    html_url: str
-    comments_url: str
-    commit: GitCommit
-    author: SimpleUser | None
-    committer: SimpleUser | None
-    parents: list[CommitLink]
-
-
 class BranchLinks(TypedDict):
     html: str
     self: str
@@ -123,7 +83,7 @@ def branch(urls: Urls, db: Connection, repo: Row, row: Row) -> Branch:
     name = short["name"]
     return {
         "name": name,
-        "commit": commit(urls, db, repo, row),
+        "commit": commit(urls, db, repo, row["sha"], row["head"]),
         "_links": {"html": urls.branch_page(repo, name), "self": urls.branch(repo, name)},
         "protected": short["protected"],
         "protection": short["protection"],
@@ -132,7 +92,7 @@ def branch(urls: Urls, db: Connection, repo: Row, row: Row) -> Branch:
 
 
 def tag(urls: Urls, repo: Row, row: Row) -> Tag:
-    sha = str(_head(row).get("id", row["sha"]))
+    sha = head_commits.commit_of(row)
     return {
         "name": row["name"].removeprefix(refs.TAGS),
         "commit": {"sha": sha, "url": urls.commit(repo, sha)},
@@ -143,8 +103,8 @@ def tag(urls: Urls, repo: Row, row: Row) -> Tag:
 
 
 def git_ref(urls: Urls, repo: Row, row: Row) -> GitRef:
-    """Serialize a ref. A tag that was pushed with another SHA than its commit's is an object."""
-    annotated = row["name"].startswith(refs.TAGS) and _head(row).get("id", row["sha"]) != row["sha"]
+    """Serialize a ref. An annotated tag is an object of its own."""
+    annotated = head_commits.commit_of(row) != row["sha"]
     kind: Literal["commit", "tag"] = "tag" if annotated else "commit"
     return {
         "ref": row["name"],
@@ -156,48 +116,3 @@ def git_ref(urls: Urls, repo: Row, row: Row) -> GitRef:
             "url": urls.git_object(repo, kind, row["sha"]),
         },
     }
-
-
-def _head(row: Row) -> dict[str, Any]:
-    found: dict[str, Any] = {} if row["head"] is None else orjson.loads(row["head"])
-    return found
-
-
-def commit(urls: Urls, db: Connection, repo: Row, row: Row) -> Commit:
-    """Serialize the commit `sha` of a row, as its `head` describes it."""
-    known, sha, number = _head(row), row["sha"], 2**31
-    author, committer = known.get("author"), known.get("committer")
-    people = accounts.users_by_login(
-        db, [one["username"] for one in (author, committer) if one and "username" in one]
-    )
-    tree = known.get("tree_id", "")
-    url = urls.commit(repo, sha)
-    return {
-        "url": url,
-        "sha": sha,
-        "node_id": node_id("Commit", f"{repo['id']}:{sha}"),
-        "html_url": urls.commit_page(repo, sha),
-        "comments_url": f"{url}/comments",
-        "commit": {
-            "url": urls.git_object(repo, "commit", sha),
-            "author": _git_user(author, known),
-            "committer": _git_user(committer, known),
-            "message": known.get("message", ""),
-            "comment_count": commit_comments.count(db, repo["id"], most=number, commit_id=sha),
-            "tree": {"sha": tree, "url": urls.git_object(repo, "tree", tree)},
-        },
-        "author": _account(urls, people, author),
-        "committer": _account(urls, people, committer),
-        "parents": [],
-    }
-
-
-def _git_user(person: Row | None, known: Row) -> GitUser | None:
-    if person is None:
-        return None
-    return {"name": person["name"], "email": person["email"], "date": iso(known["timestamp"])}
-
-
-def _account(urls: Urls, people: dict[str, Row], person: Row | None) -> SimpleUser | None:
-    found = people.get(str((person or {}).get("username", "")).lower())
-    return None if found is None else serializers.simple_user(urls, found)

@@ -6,7 +6,7 @@ import html
 from typing_extensions import TypedDict
 
 from hub.auth.access import on_repo, public
-from hub.http.response import TypedReply
+from hub.http.response import TypedReply, form_reply
 from hub.rest import repository_serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -129,9 +129,9 @@ def get_for_repo(ctx: Context, repo: Row, query: LicenseRefQuery) -> LicenseCont
     file = existing(licenses.get(ctx.db, repo["id"], branch), "license")
     ctx.last_modified = file["updated_at"]
     if ctx.media.param == "raw":
-        return _reply("raw", bytes(file["content"]))
+        return form_reply("raw", bytes(file["content"]))
     if ctx.media.param == "html":
-        return _reply("html", rendered(file).encode())
+        return form_reply("html", rendered(file).encode())
     return content(ctx, repo, file)
 
 
@@ -139,11 +139,6 @@ def _branch(ref: str | None, repo: Row) -> str:
     if not ref or ref == "HEAD":
         return str(repo["default_branch"])
     return ref.removeprefix("refs/").removeprefix("heads/")
-
-
-def _reply(param: str, body: bytes) -> TypedReply:
-    media = f"application/vnd.service.{param}+json; charset=utf-8"
-    return TypedReply(200, body, {"Content-Type": media, "X-Content-Type-Options": "nosniff"})
 
 
 def rendered(file: Row) -> str:

@@ -15,6 +15,8 @@ PATHS = (
     "/branches/{branch}",
     "/refs/{kind}/all",
     "/refs/{ref}",
+    "/trees/{ref}",
+    "/trees/{ref}/status",
 )
 FOUND = {
     "/commits/main/check-runs": ("/commits/{ref}/check-runs", {"ref": "main"}),
@@ -29,6 +31,9 @@ FOUND = {
     "/refs/heads/any": ("/refs/{ref}", {"ref": "heads/any"}),
     "/refs/heads/": ("/refs/{ref}", {"ref": "heads/"}),
     "/refs/": ("/refs/{ref}", {"ref": ""}),
+    "/trees/a/b": ("/trees/{ref}", {"ref": "a/b"}),
+    "/trees/a/b/status": ("/trees/{ref}/status", {"ref": "a/b"}),
+    "/trees/status": ("/trees/{ref}", {"ref": "status"}),
 }
 
 

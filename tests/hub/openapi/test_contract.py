@@ -25,8 +25,9 @@ BEYOND |= {
 }
 BEYOND |= {(path, method.lower()) for method, path in (line.split(" ") for line in OTHER_ENDPOINTS)}
 BEYOND -= {("/hub", "post")}
-# Issues, pull requests and statuses: the requests that bots send most often.
+# Issues, pull requests, commits and statuses: the requests that bots send most often.
 BEYOND |= {
+    ("/repos/{owner}/{repo}/commits/{ref}", "get"),
     ("/repos/{owner}/{repo}/commits/{ref}/status", "get"),
     ("/repos/{owner}/{repo}/commits/{ref}/statuses", "get"),
     ("/repos/{owner}/{repo}/issues", "post"),

@@ -61,6 +61,7 @@ EMPTY = {
     "/repos/{owner}/{repo}/branches/{branch}": "nothing was pushed to most repositories",
     "/repos/{owner}/{repo}/collaborators/{username}": "the login comes from KNOWN",
     "/repos/{owner}/{repo}/assignees/{assignee}": "the login comes from KNOWN",
+    "/repos/{owner}/{repo}/commits/{ref}": "the ref comes from KNOWN",
     "/repos/{owner}/{repo}/commits/{ref}/check-runs": "the ref comes from KNOWN",
     "/orgs/{org}/members/{username}": "the login comes from KNOWN",
     "/enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}": "the same",

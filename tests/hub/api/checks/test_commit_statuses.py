@@ -58,7 +58,7 @@ async def test_the_event_of_a_status_has_the_commit_as_it_was_pushed(
     await made(client, "success")
     commit = bodies(store, "status")[-1]["commit"]
     branch = (await client.get(f"{HELLO}/branches/main")).json()
-    verification = commit["commit"].pop("verification")
+    verification = commit["commit"]["verification"]
     assert commit == branch["commit"]
     assert commit["commit"]["author"]["name"] == "Octo"
     assert (verification["verified"], verification["signature"]) == (False, None)
