@@ -24,6 +24,9 @@ assert issue.add_labels("bells")
 assert issue.remove_all_labels() == []
 assert issue.close()
 assert [one.number for one in repo.issues(state="closed")] == [issue.number]
+commit = repo.commit("a" * 40)
+assert repo.create_status(commit.sha, "success").state == "success"
+assert [one.state for one in commit.statuses()] == ["success"]
 hook.edit(config=config, events=["push"])
 assert repo.hook(hook.id).events == ["push"]
 hook.delete()

@@ -34,6 +34,7 @@ assert (labeled.action, labeled.label.name) == ("labeled", label.name)
 rest.issues.create_comment(owner, repo, issue.number, body=f"Received {guid}.")
 deliveries = rest.repos.list_webhook_deliveries(owner, repo, hook.id).parsed_data
 assert [one.guid for one in deliveries if one.action == "opened"] == [guid]
+assert rest.repos.get_commit(owner, repo, "a" * 40).parsed_data.sha == "a" * 40
 rest.repos.update_webhook(owner, repo, hook.id, events=["push"])
 assert rest.repos.get_webhook(owner, repo, hook.id).parsed_data.events == ["push"]
 rest.repos.delete_webhook(owner, repo, hook.id)

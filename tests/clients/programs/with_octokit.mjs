@@ -45,6 +45,10 @@ const deliveries = await octokit.paginate(octokit.rest.repos.listWebhookDeliveri
   owner, repo, hook_id: hook.id,
 });
 assert.deepEqual(deliveries.filter((one) => one.event === "issues").map((one) => one.guid), [id]);
+const ref = "a".repeat(40);
+const { data: commit } = await octokit.rest.repos.getCommit({ owner, repo, ref });
+const plain = { owner, repo, ref: commit.sha, mediaType: { format: "sha" } };
+assert.equal((await octokit.rest.repos.getCommit(plain)).data, ref);
 await octokit.rest.repos.updateWebhook({ owner, repo, hook_id: hook.id, events: ["push"] });
 const { data: changed } = await octokit.rest.repos.getWebhook({ owner, repo, hook_id: hook.id });
 assert.deepEqual(changed.events, ["push"]);

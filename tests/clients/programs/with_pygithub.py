@@ -19,8 +19,8 @@ guid, payload = receiver.wait_for("issues")
 assert (payload["action"], payload["issue"]["number"]) == ("opened", issue.number)
 repo.get_issue(payload["issue"]["number"]).create_comment(f"Received {guid}.")
 assert [one.guid for one in repo.get_hook_deliveries(hook.id) if one.event == "issues"] == [guid]
-lazy = Github(base_url=base, auth=Auth.Token(token), lazy=True)
-commit = lazy.get_repo(name).get_commit("a" * 40)
+commit = repo.get_commit("a" * 40)
+assert (commit.sha, commit.stats.total, list(commit.files)) == ("a" * 40, None, [])
 commit.create_status("success")
 assert [one.state for one in commit.get_statuses()] == ["success"]
 hook.edit("web", config, events=["push"])
