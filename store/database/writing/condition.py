@@ -9,8 +9,10 @@ from store.errors import Damaged, Full
 REMEMBERED = 30.0
 # A write that is so many times larger than usual may have no room where usual ones have some.
 UNUSUAL = 10
-# The usual size is a mean, in which each write of some size has this part.
-PART = 0.01
+# In bytes. A disk without room for so much is full, whatever is usual.
+LARGE = 1024 * 1024
+# The usual size is the mean of about so many writes.
+LATEST_WRITES = 100
 
 
 class DatabaseCondition:
@@ -24,7 +26,7 @@ class DatabaseCondition:
         self.on_damage: Callable[[], object] = lambda: None
         """Called once, on the thread that met the damage."""
         self._lack: tuple[float, int, str] | None = None
-        self._usual = 0.0
+        self._writes, self._usual = 0, 0.0
 
     @property
     def lack(self) -> str:
@@ -39,16 +41,23 @@ class DatabaseCondition:
         large as the one that failed shows that there is room again. A lack of room for a write of
         unusual size is none, because its sender may send it again and again.
         """
+        if size:
+            self._count(size)
         lack = self._lack
         if error is None:
-            if size:
-                self._usual += (size - self._usual) * (PART if self._usual else 1)
             if lack is not None and size >= lack[1]:
                 self._lack = None
-        elif isinstance(error, Full) and size <= (UNUSUAL * self._usual or size):
+        elif isinstance(error, Full) and size <= max(UNUSUAL * self._usual, LARGE):
             # A lack that is over leaves its size behind.
             largest = max(size, lack[1]) if lack is not None and self.lack else size
             self._lack = self.clock() + REMEMBERED, largest, str(error)
         elif isinstance(error, Damaged) and not self.damage:
             self.damage = str(error)
             self.on_damage()
+
+    def _count(self, size: int) -> None:
+        """Count a write among the latest ones. If only successes counted, the large writes that
+        fail would soon be unusual.
+        """
+        self._writes = min(self._writes + 1, LATEST_WRITES)
+        self._usual += (size - self._usual) / self._writes

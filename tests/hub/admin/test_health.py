@@ -18,7 +18,7 @@ from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.clock import HOUR, MovableClock
 from store.database import migrations
-from store.database.writing.condition import REMEMBERED, UNUSUAL
+from store.database.writing.condition import LARGE, REMEMBERED, UNUSUAL, DatabaseCondition
 from store.delivery import leases
 from store.delivery.events import accept_all
 from store.delivery.incoming import IncomingEvent
@@ -229,11 +229,22 @@ async def test_a_lack_of_room_is_forgotten_when_nothing_large_is_written(store: 
 
 async def test_a_lack_of_room_for_an_unusually_large_event_fails_no_readiness(store: Store) -> None:
     async with probed(store) as client:
-        await store.batch(same, 1, weight=1000)
-        store.condition.note(Full("the disk is full"), 1000 * UNUSUAL + 1)
+        for _ in range(2 * UNUSUAL):
+            await store.batch(same, 1, weight=1000)
+        store.condition.note(Full("the disk is full"), LARGE + 1)
         assert await ready(client) == {}
-        store.condition.note(Full("the disk is full"), 1000 * UNUSUAL)
+        store.condition.note(Full("the disk is full"), LARGE)
         assert list(await ready(client)) == ["database"]
+
+
+async def test_events_are_not_unusually_large_if_many_are() -> None:
+    condition = DatabaseCondition()
+    # The first of them may be the first write after a start.
+    for _ in range(1000):
+        condition.note(Full("the disk is full"), 5 * LARGE)
+        assert condition.lack
+        condition.note(None, 1000)
+        assert condition.lack
 
 
 @pytest.mark.parametrize("way", ["read", "write", "write_relaxed"])
