@@ -112,6 +112,9 @@ def test_a_signature_by_a_key_is_not_checked_with_the_secret():
     both = [by_key, (by_secret[0].encode(), by_secret[1].encode())]
     assert verdict(from_headers([by_key], BODY, SECRET)).plain.startswith("not checked: only a key")
     assert verdict(from_headers(both, BODY, SECRET)).plain == "✓ verified: sha256"
+    for text in (b"", b"AAAA", b"v1,AAAA v1a,AAAA"):
+        given = [(by_key[0], text)]
+        assert verdict(from_headers(given, BODY, SECRET)).plain == "✗ wrong: webhook-signature"
 
 
 def test_bodies_are_printed_on_request_without_control_characters(start):
