@@ -135,9 +135,8 @@ class Worker:
     async def start(self) -> None:
         """Start working. Raise InUse if another worker has locked this database."""
         if not self._store.engine.acquire_worker_lock():
-            holder = await self._store.read(leases.latest_holder)
-            host, _, process = (holder or "").rpartition(":")
-            place = f", as process {process} on {host}" if holder else ""
+            holder = self._store.engine.worker_lock_holder()
+            place = f", as {holder}" if holder else ""
             raise InUse(f"another worker is running on this database{place}: stop it first")
         self._began = self._store.clock.now()
         lease_id = await self.lease.acquire()

@@ -224,6 +224,9 @@ class Engine(Protocol):
         If the engine allows several workers, return True.
         """
 
+    def worker_lock_holder(self) -> str:
+        """Return the process that has the worker's lock in words, or "" if that is not known."""
+
     def remote_notifier(self) -> WorkerNotifier:
         """Return the notifier for workers in other processes."""
 

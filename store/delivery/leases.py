@@ -22,12 +22,6 @@ def acquire(db: Connection, holder: str, lifetime: int) -> int:
     )
 
 
-def latest_holder(db: Connection) -> str | None:
-    """Return the holder of the latest lease, or None if there is none."""
-    found: str | None = db.value("SELECT holder FROM lease ORDER BY id DESC LIMIT 1")
-    return found
-
-
 def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
     """Renew a lease and record how far its holder lags behind, in microseconds.
 

@@ -64,6 +64,9 @@ class PostgresEngine:
     def acquire_worker_lock(self) -> bool:
         return True
 
+    def worker_lock_holder(self) -> str:
+        return ""
+
     def remote_notifier(self) -> WorkerNotifier:
         return self._remote_notifier
 

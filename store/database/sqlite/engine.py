@@ -76,7 +76,11 @@ class SqliteEngine:
             os.close(descriptor)
             return False
         self._held = descriptor
+        open_files.write_holder(descriptor)
         return True
+
+    def worker_lock_holder(self) -> str:
+        return open_files.worker_lock_holder(self.path)
 
     def remote_notifier(self) -> WorkerNotifier:
         if self._remote_notifier is None:

@@ -7,6 +7,7 @@ process holds that lock exclusively.
 import contextlib
 import fcntl
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,21 @@ def exclusive_lock(database: Path) -> Iterator[None]:
 
 def worker_lock_path(database: Path) -> Path:
     return database.with_suffix(".worker.lock")
+
+
+def write_holder(descriptor: int) -> None:
+    """Write the name of this process to the worker's lock file, for `worker_lock_holder`."""
+    # A full disk must not keep the worker from running.
+    with contextlib.suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+
+
+def worker_lock_holder(database: Path) -> str:
+    """Return the name of the last process that had the worker's lock, or "" if it is not known."""
+    with contextlib.suppress(OSError):
+        return worker_lock_path(database).read_text(errors="replace")
+    return ""
 
 
 def is_worker_running(database: Path) -> bool:

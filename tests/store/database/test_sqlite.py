@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -319,9 +320,12 @@ class TestOneWorker:
             assert process.stdout is not None
             assert process.stdout.readline() == b"True\n"
             assert not store.engine.acquire_worker_lock()
+            place = f"on {socket.gethostname()}"
+            assert store.engine.worker_lock_holder() == f"process {process.pid} {place}"
             process.kill()
             process.wait()
         assert store.engine.acquire_worker_lock()
+        assert store.engine.worker_lock_holder() == f"process {os.getpid()} {place}"
 
     def test_keeps_its_lock_to_its_user(self, store: Store, path: Path) -> None:
         store.engine.acquire_worker_lock()
