@@ -1,7 +1,7 @@
 """Days with usage of an enterprise, and whether reports have their latest usage."""
 
 from collections.abc import Collection
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 from store.clock import DAY
 from store.database.connection import Connection, Row, json_array
@@ -115,6 +115,8 @@ def within(db: Connection, enterprise_id: int, first: int, last: int) -> list[in
 
 def of_iso(text: str) -> int:
     """Parse a day such as `2026-11-20`. Raises ValueError if it is malformed."""
-    if len(text) != 10 or not text.isascii():
+    day = date.fromisoformat(text)
+    # It reads other forms, too, such as weeks.
+    if str(day) != text:
         raise ValueError(f"{text!r} is not a day: use YYYY-MM-DD")
-    return number(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date())
+    return number(day)

@@ -145,8 +145,8 @@ async def test_the_latest_is_of_the_last_day(
 
 
 async def test_an_invalid_day_is_rejected(client: httpx.AsyncClient) -> None:
-    malformed = ("?day=", "?day=2026-1-1", "?day=2026-02-30", "?day=tomorrow", OTHER_DIGITS)
-    for query in ("", *malformed):
+    malformed = ("", "2026-1-1", "2026-11- 1", "2026-W47-5", "20261120", "2026-02-30", "tomorrow")
+    for query in ("", OTHER_DIGITS, *(f"?day={day}" for day in malformed)):
         content = assert_error(await client.get(f"{AT}/users-1-day{query}"), 422)
         assert "day" in content["message"]
 
