@@ -95,9 +95,10 @@ class WriteGroup:
         return apart
 
     def divide(self) -> list[list[WriteJob]]:
-        """Remove all jobs from the group, and return each by itself."""
-        jobs, self.jobs = self.jobs, []
-        return [[job] for job in jobs]
+        """Remove all jobs from the group, and return two halves of them, the small jobs first."""
+        jobs, self.jobs = sorted(self.jobs, key=lambda job: job.weight), []
+        middle = len(jobs) // 2
+        return [jobs[:middle], jobs[middle:]]
 
     def fail(self, error: BaseException) -> None:
         """Let every job fail that has not failed by itself."""

@@ -17,7 +17,7 @@ from store.database.metrics import StoreMetrics
 from store.database.writing.condition import DatabaseCondition
 from store.database.writing.retries import retried
 from store.database.writing.write_group import WriteGroup, WriteJob, call
-from store.errors import Busy, Contended, Damaged, Unavailable, Unusable
+from store.errors import Busy, Contended, Damaged, Full, Unavailable, Unusable
 
 log = logging.getLogger("tocsin.store")
 
@@ -123,13 +123,13 @@ class Writer:
         return jobs, False
 
     def _process(self, jobs: list[WriteJob]) -> None:
-        """Commit jobs as a group, and then by themselves the runs that others blocked."""
+        """Commit jobs as a group, and then what left it: runs that others blocked, or its parts."""
         waiting = [jobs]
         while waiting:
             group = WriteGroup(waiting.pop(0))
-            waiting += self._commit(group)
+            waiting = self._commit(group) + waiting
             if waiting and isinstance(group.failure, Unavailable):
-                # The others would wait as long for the same lock or database.
+                # The others would wait as long for the same lock or database, or need more room.
                 rest = WriteGroup([job for run in waiting for job in run])
                 rest.fail(group.failure)
                 self.loop.call_soon_threadsafe(self._resolve, rest)
@@ -146,12 +146,14 @@ class Writer:
         except BaseException as error:
             self._metrics.failures.add()
             self._roll_back()
-            if isinstance(error, Damaged) and len(group.jobs) > 1:
-                # SQLite lets all later statements of the transaction fail, whatever they read.
+            if isinstance(error, (Damaged, Full)) and len(group.jobs) > 1:
+                # SQLite lets all later statements of a transaction that met damage fail, whatever
+                # they read. And one large write must not keep small ones from the room there is.
                 apart = group.divide()
             elif not isinstance(error, Unavailable):
                 log.exception("a group of %d writes failed", len(group.jobs))
-            group.fail(error)
+            if not apart:
+                group.fail(error)
         self._metrics.commits.add(time.perf_counter() - began)
         self.loop.call_soon_threadsafe(self._resolve, group)
         return apart

@@ -23,6 +23,7 @@ from store.errors import (
     Conflict,
     Contended,
     Damaged,
+    Full,
     Locked,
     Missing,
     StoreError,
@@ -566,6 +567,27 @@ async def test_a_write_that_meets_damage_takes_no_neighbour_along(store: Store) 
     assert isinstance(both.pop(1), Damaged)
     assert both == ["ada", "bob"] == logins(store)
     assert spy.commits == 2
+
+
+@pytest.mark.parametrize(("room", "tries"), [(10, 6), (0, 4)])
+async def test_a_write_without_room_takes_no_smaller_one_along(
+    store: Store, room: int, tries: int
+) -> None:
+    tried = []
+
+    def write(db: Connection, sizes: list[int]) -> list[int]:
+        tried.append(sizes)
+        if sum(sizes) > room:
+            raise Full("the disk is full")
+        return sizes
+
+    given = [100, 1, 2, 90, 3, 95, 96, 97]
+    both = await asyncio.gather(
+        *(store.batch(write, size, weight=size) for size in given), return_exceptions=True
+    )
+    for size, result in zip(given, both, strict=True):
+        assert isinstance(result, Full) if size > room else result == size
+    assert len(tried) == tries
 
 
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
