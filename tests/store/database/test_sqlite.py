@@ -327,6 +327,15 @@ class TestOneWorker:
         assert store.engine.acquire_worker_lock()
         assert store.engine.worker_lock_holder() == f"process {os.getpid()} {place}"
 
+    def test_follows_no_link_to_write_its_name(
+        self, store: Store, path: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "other").write_text("precious")
+        path.with_suffix(".worker.lock").symlink_to(tmp_path / "other")
+        with pytest.raises(OSError, match="symbolic links"):
+            store.engine.acquire_worker_lock()
+        assert (tmp_path / "other").read_text() == "precious"
+
     def test_keeps_its_lock_to_its_user(self, store: Store, path: Path) -> None:
         store.engine.acquire_worker_lock()
         lock = path.with_suffix(".worker.lock")
