@@ -1,24 +1,32 @@
 """Deliveries with client certificates and private authorities, to a real server with TLS."""
 
 import ssl
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from certificates import DAY, NOW, Authority
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+)
 from receivers import ok, serving
 from waiting import until
 from worker_harness import WorkerHarness
 
 from store.clock import SECOND
 from worker.http import tls_contexts
-from worker.http.tls_contexts import MOST_CONTEXTS, context_of, material_of
+from worker.http.tls_contexts import MOST_CONTEXTS, UnusableMaterial, context_of, material_of
 
 CA = Authority()
 
 
 def tls_of(days: float = 100, **more: Any) -> dict[str, Any]:
     certificate, key = CA.issue(ends=NOW + days * DAY)
-    return {"client_cert": certificate, "client_key": key, "ca": CA.pem, **more}
+    return {"client_cert": certificate, "client_key": key, "ca": CA.pem} | more
 
 
 async def test_the_certificate_of_a_hook_is_sent_on_request(
@@ -131,3 +139,19 @@ def test_one_context_for_equal_material_and_no_end_of_them() -> None:
     assert context_of(material_of(tls, verify=False)) is not context_of(one)
     assert "PRIVATE" not in repr(one)
     assert tls_contexts.context_of.cache_info().maxsize == MOST_CONTEXTS
+
+
+def test_a_client_certificate_needs_no_room_in_a_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    assert isinstance(context_of(material_of(tls_of(), verify=True)), ssl.SSLContext)
+
+
+def test_an_encrypted_key_is_refused_without_a_question() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    encrypted = key.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"ding")
+    ).decode()
+    with pytest.raises(UnusableMaterial):
+        context_of(material_of(tls_of(client_key=encrypted), verify=True))
