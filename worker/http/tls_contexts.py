@@ -1,13 +1,17 @@
 """TLS for connections to receivers: one context for each distinct material."""
 
 import os
+import re
 import ssl
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 MOST_CONTEXTS = 256
+HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")
+"""The name of a certificate in a directory of OpenSSL, by which it is found."""
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
@@ -48,13 +52,15 @@ def material_of(tls: dict[str, Any], *, verify: bool) -> TlsMaterial:
     return TlsMaterial(verify, **{name: value for name, value in tls.items() if value is not None})
 
 
-def verifying_context(*, cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
+def verifying_context(
+    *, cafile: str | None = None, capath: str | None = None, cadata: str | None = None
+) -> ssl.SSLContext:
     """Return a context that verifies servers.
 
-    Without a file or text of authorities, it trusts the authorities of the machine. Raises OSError
-    if the file cannot be read, and ssl.SSLError if it has no certificate.
+    Without a file, directory or text of authorities, it trusts the authorities of the machine.
+    Raises OSError if the file cannot be read, and ssl.SSLError if it has no certificate.
     """
-    context = ssl.create_default_context(cafile=cafile, cadata=cadata)
+    context = ssl.create_default_context(cafile=cafile, capath=capath, cadata=cadata)
     # Python sets it since 3.13. Then certificates of many private authorities are refused, because
     # they lack details of RFC 5280, and a newer Python would end the deliveries.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -66,7 +72,11 @@ def context_of(choice: TlsChoice) -> ssl.SSLContext:
     """Return the context for a choice. Raises UnusableMaterial if none can be made of it."""
     material = choice if isinstance(choice, TlsMaterial) else TlsMaterial(choice)
     try:
-        context = verifying_context(cadata=material.ca or None)
+        context = (
+            verifying_context(cadata=material.ca)
+            if material.ca
+            else verifying_context(capath=_directory(ssl.get_default_verify_paths()))
+        )
         if material.min_version:
             context.minimum_version = VERSIONS[material.min_version]
         if material.client_cert:
@@ -79,6 +89,27 @@ def context_of(choice: TlsChoice) -> ssl.SSLContext:
     if not material.verify:
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+@cache
+def _directory(paths: ssl.DefaultVerifyPaths) -> str | None:
+    """Return the machine's directory of authorities if it has all that its file has.
+
+    OpenSSL reads the file for each context, which takes 50 ms and a megabyte, and the hub would
+    stand still meanwhile. In the directory, it looks up one authority when it needs it.
+    """
+    if paths.capath is None:
+        return None
+    try:
+        found = [path for path in Path(paths.capath).iterdir() if HASHED.fullmatch(path.name)]
+        known = {ssl.PEM_cert_to_DER_cert(path.read_text("utf-8")) for path in found}
+    except (OSError, ValueError):
+        return None
+    default = ssl.create_default_context()
+    authorities = set(default.get_ca_certs(binary_form=True))
+    # Only authorities are listed: a file may have other certificates, too.
+    is_listed = len(authorities) == default.cert_store_stats()["x509"]
+    return paths.capath if is_listed and authorities <= known else None
 
 
 def _load_client(context: ssl.SSLContext, material: TlsMaterial) -> None:

@@ -22,6 +22,8 @@ from worker.http import tls_contexts
 from worker.http.tls_contexts import MOST_CONTEXTS, UnusableMaterial, context_of, material_of
 
 CA = Authority()
+# OpenSSL finds the authority by this name: `openssl x509 -hash`.
+SUBJECT_HASH = "e9776dbc.0"
 
 
 def tls_of(days: float = 100, **more: Any) -> dict[str, Any]:
@@ -49,6 +51,26 @@ async def test_the_certificate_of_a_hook_is_sent_on_request(
         (attempt,) = await harness.recorded(unknown, 1)
         assert "certificate verify failed" in attempt["error"]
         assert len(receiver.heads) == 1
+
+
+@pytest.mark.parametrize("lacking", [False, True])
+async def test_the_authorities_of_the_machine_are_trusted_without_reading_them_all(
+    lacking: bool, harness: WorkerHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If its directory is `lacking` one of the authorities of its file, the file is read."""
+    (tmp_path / SUBJECT_HASH).write_text(CA.pem)
+    file = tmp_path / "ca.pem"
+    file.write_text(CA.pem + (Authority("Others").pem if lacking else ""))
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    options = {"tls": tls_of(ca="")}
+    context = context_of(material_of(options["tls"], verify=True))
+    assert context.cert_store_stats()["x509"] == (2 if lacking else 0)
+    async with serving(ok, context=CA.server(tmp_path)) as receiver:
+        harness.hook(f"https://localhost:{receiver.port}/in", options=options)
+        await harness.work(real=True)
+        await harness.event()
+        await harness.over(delivered=1)
 
 
 async def test_connections_belong_to_their_material(harness: WorkerHarness, tmp_path: Path) -> None:
