@@ -18,6 +18,7 @@ from waiting import until
 from worker_harness import WorkerHarness
 
 from store.clock import SECOND
+from store.endpoint_access import client_tls
 from worker.http import tls_contexts
 from worker.http.tls_contexts import MOST_CONTEXTS, UnusableMaterial, context_of, material_of
 
@@ -170,10 +171,21 @@ def test_a_client_certificate_needs_no_room_in_a_temporary_folder(
     assert isinstance(context_of(material_of(tls_of(), verify=True)), ssl.SSLContext)
 
 
+@pytest.mark.parametrize(("between", "before"), [("", ""), ("\n    ", "    "), ("\n", "\ufeff")])
+def test_a_key_that_can_be_saved_can_be_used(between: str, before: str) -> None:
+    """OpenSSL reads no key on one line, none that is indented, and none after a byte order mark."""
+    tls = tls_of()
+    tls["client_key"] = before + between.join(tls["client_key"].splitlines())
+    client_tls.check(tls, "https://tower.example/in", now=0)
+    assert isinstance(context_of(material_of(tls, verify=True)), ssl.SSLContext)
+
+
 def test_an_encrypted_key_is_refused_without_a_question() -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     encrypted = key.private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"ding")
     ).decode()
-    with pytest.raises(UnusableMaterial):
-        context_of(material_of(tls_of(client_key=encrypted), verify=True))
+    certificate = tls_of()["client_cert"]
+    for given in ({"client_key": encrypted}, {"client_cert": certificate + encrypted}):
+        with pytest.raises(UnusableMaterial):
+            context_of(material_of(tls_of(**given), verify=True))
