@@ -1,6 +1,5 @@
 """The commits that platforms describe in events, in the form in which they are stored."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +8,6 @@ import orjson
 from store.database import payload_reader
 from store.database.connection import Row
 
-SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-TAGS = "refs/tags/"
 MOST_MESSAGE = 16_384
 """The limit of the bytes of a message. The rest is cut off."""
 
@@ -58,12 +55,3 @@ def _person(reported: Mapping[str, Any], name: str) -> Row | None:
         return None
     named: Row = payload_reader.read_fields(given, LOGIN)
     return found | named
-
-
-def commit_of(ref: Row) -> str:
-    """Return the SHA of a ref's commit. An annotated tag has the SHA of its own object."""
-    sha = str(ref["sha"])
-    if ref["head"] is None or not ref["name"].startswith(TAGS):
-        return sha
-    named = str(orjson.loads(ref["head"])["id"])
-    return named if SHA.fullmatch(named) else sha

@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import orjson
+
 from store.clock import MINUTE, SECOND
 from store.database import paging, payload_reader, upsert
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.delivery import sources
 from store.repositories import head_commits
 
-SHA = head_commits.SHA
+SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
 COLUMNS = "id, repo_id, name, sha, updated_at, head"
 MOST = 20_000
@@ -28,16 +30,29 @@ def resolve(db: Connection, repo_id: int, ref: str) -> str | None:
 
     Return None for an unknown name.
     """
+    found = described(db, repo_id, ref)
+    return None if found is None else found[0]
+
+
+def described(db: Connection, repo_id: int, ref: str) -> tuple[str, str | None] | None:
+    """Return the commit that `ref` names, as `resolve` does, and how its push described it.
+
+    The description has the form of `head_commits.read`. A SHA has none here.
+    """
     if SHA.fullmatch(ref):
-        return ref
-    row = named(db, repo_id, ref)
-    return None if row is None else head_commits.commit_of(row)
-
-
-def named(db: Connection, repo_id: int, ref: str) -> Row | None:
-    """Return the ref with this full or short name, or None."""
+        return ref, None
     found = (get(db, repo_id, place + ref) for place in PLACES)
-    return next((row for row in found if row is not None), None)
+    row = next((row for row in found if row is not None), None)
+    return None if row is None else (commit_of(row), row["head"])
+
+
+def commit_of(ref: Row) -> str:
+    """Return the SHA of a ref's commit. An annotated tag has the SHA of its own object."""
+    sha = str(ref["sha"])
+    if ref["head"] is None or not ref["name"].startswith(TAGS):
+        return sha
+    named = str(orjson.loads(ref["head"])["id"])
+    return named if SHA.fullmatch(named) else sha
 
 
 def branches_at(db: Connection, repo_id: int, sha: str, most: int = ENDLESS) -> list[str]:
@@ -171,7 +186,7 @@ def drop_reports(db: Connection, before: int, limit: int) -> int:
     )
 
 
-BRANCHES, TAGS = "refs/heads/", head_commits.TAGS
+BRANCHES, TAGS = "refs/heads/", "refs/tags/"
 # The number of characters at the start of a name that tell a branch from a tag. An index has them.
 FOLDER = 10
 

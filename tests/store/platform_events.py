@@ -8,6 +8,16 @@ from store import Row, Store
 from store.delivery import sources
 from store.projection import projection_table
 
+HEAD_COMMIT: dict[str, Any] = {
+    "id": "a" * 40,
+    "tree_id": "c" * 40,
+    "message": "Oil the tenor",
+    "timestamp": "2026-11-20T10:00:00+01:00",
+    "author": {"name": "Octo", "email": "octo@tower.example", "username": "OCTO"},
+    "committer": {"name": "Ann", "email": "ann@tower.example"},
+}
+"""The member `head_commit` of a push. The login of the author is the one of seed's octo."""
+
 
 def report(
     store: Store,

@@ -9,7 +9,7 @@ from hub.api.repositories.commit_serializers import Commit, CommitLink, commit
 from hub.rest.serializers import node_id
 from hub.rest.urls import Urls
 from store import Connection, Row
-from store.repositories import branch_protection, head_commits, refs
+from store.repositories import branch_protection, refs
 from store.repositories.branch_protection import BranchPattern
 
 
@@ -92,7 +92,7 @@ def branch(urls: Urls, db: Connection, repo: Row, row: Row) -> Branch:
 
 
 def tag(urls: Urls, repo: Row, row: Row) -> Tag:
-    sha = head_commits.commit_of(row)
+    sha = refs.commit_of(row)
     return {
         "name": row["name"].removeprefix(refs.TAGS),
         "commit": {"sha": sha, "url": urls.commit(repo, sha)},
@@ -104,7 +104,7 @@ def tag(urls: Urls, repo: Row, row: Row) -> Tag:
 
 def git_ref(urls: Urls, repo: Row, row: Row) -> GitRef:
     """Serialize a ref. An annotated tag is an object of its own."""
-    annotated = head_commits.commit_of(row) != row["sha"]
+    annotated = refs.commit_of(row) != row["sha"]
     kind: Literal["commit", "tag"] = "tag" if annotated else "commit"
     return {
         "ref": row["name"],

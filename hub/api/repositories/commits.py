@@ -11,7 +11,6 @@ from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.resolve import text
 from store import Row
-from store.repositories import head_commits, refs
 
 ops = OperationGroup("repos", ref=text)
 
@@ -49,13 +48,8 @@ def get_commit(ctx: Context, repo: Row, ref: str) -> WholeCommit | TypedReply:
     message and the SHA of the tree are then empty, and the people are null. `parents`, `files` and
     `stats` are always empty. The media type parameter `sha` requests the SHA alone, as text.
     """
-    sha = commit_lookup.find_commit(ctx.db, repo, ref)
+    sha, description = commit_lookup.find_described(ctx.db, repo, ref)
     if ctx.media.param == "sha":
         return form_reply("sha", sha.encode())
-    # The push of an annotated tag describes its commit, but under the SHA of the tag's own object.
-    named = refs.named(ctx.db, repo["id"], ref)
-    description = None
-    if named is not None and head_commits.commit_of(named) == sha:
-        description = named["head"]
     found = commit_serializers.known_commit(ctx.urls, ctx.db, repo, sha, description)
     return {**found, "stats": {}, "files": []}

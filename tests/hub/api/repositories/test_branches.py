@@ -6,7 +6,7 @@ import httpx
 import pytest
 from assertions import BASE, assert_error, by_id, links
 from hub_client import anonymously
-from platform_events import report
+from platform_events import HEAD_COMMIT, report
 
 from hub.api.repositories import branch_serializers
 from store import Store
@@ -14,18 +14,11 @@ from store.repositories import branch_protection, refs
 from store.repositories.branch_protection import BranchPattern
 
 HELLO = "/repos/octo/hello"
-SHA, OTHER, TREE = "a" * 40, "b" * 40, "c" * 40
-HEAD = {
-    "id": SHA,
-    "tree_id": TREE,
-    "message": "Oil the tenor",
-    "timestamp": "2026-11-20T10:00:00+01:00",
-    "author": {"name": "Octo", "email": "octo@tower.example", "username": "OCTO"},
-    "committer": {"name": "Ann", "email": "ann@tower.example"},
-}
+SHA, TREE = HEAD_COMMIT["id"], HEAD_COMMIT["tree_id"]
+OTHER = "b" * 40
 
 
-def push(store: Store, repo: Any, name: str, sha: str = SHA, head: Any = HEAD) -> None:
+def push(store: Store, repo: Any, name: str, sha: str = SHA, head: Any = HEAD_COMMIT) -> None:
     report(store, repo, "push", ref=f"refs/{name}", after=sha, head_commit=head)
 
 

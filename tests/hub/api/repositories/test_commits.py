@@ -6,21 +6,14 @@ import httpx
 import pytest
 from assertions import BASE, assert_error
 from hub_client import anonymously
-from platform_events import report
+from platform_events import HEAD_COMMIT, report
 
 from store import Store
 from store.checks import commit_statuses
 
 HELLO = "/repos/octo/hello"
-SHA, TAG, TREE, OTHER = "a" * 40, "b" * 40, "c" * 40, "d" * 40
-HEAD = {
-    "id": SHA,
-    "tree_id": TREE,
-    "message": "Oil the tenor",
-    "timestamp": "2026-11-20T10:00:00+01:00",
-    "author": {"name": "Octo", "email": "octo@tower.example", "username": "OCTO"},
-    "committer": {"name": "Ann", "email": "ann@tower.example"},
-}
+SHA, TREE = HEAD_COMMIT["id"], HEAD_COMMIT["tree_id"]
+TAG, OTHER = "b" * 40, "d" * 40
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +21,7 @@ def pushed(store: Store, seed: Any) -> None:
     """`SHA` is the commit of two branches, of a tag, and of an annotated tag with the SHA `TAG`."""
     names = {"heads/main": SHA, "heads/feature/oil": SHA, "tags/v1": SHA, "tags/v2": TAG}
     for name, after in names.items():
-        report(store, seed.hello, "push", ref=f"refs/{name}", after=after, head_commit=HEAD)
+        report(store, seed.hello, "push", ref=f"refs/{name}", after=after, head_commit=HEAD_COMMIT)
 
 
 async def test_a_commit_is_shown_as_the_push_described_it(client: httpx.AsyncClient) -> None:
@@ -77,7 +70,12 @@ async def test_an_unknown_name_is_refused(client: httpx.AsyncClient, ref: str) -
 async def test_a_check_suite_describes_a_commit(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    suite = {"id": 7, "head_sha": OTHER, "status": "queued", "head_commit": HEAD | {"id": OTHER}}
+    suite = {
+        "id": 7,
+        "head_sha": OTHER,
+        "status": "queued",
+        "head_commit": HEAD_COMMIT | {"id": OTHER},
+    }
     report(store, seed.hello, "check_suite.requested", check_suite=suite)
     commit = (await client.get(f"{HELLO}/commits/{OTHER}")).json()
     assert (commit["sha"], commit["commit"]["message"]) == (OTHER, "Oil the tenor")
@@ -109,7 +107,7 @@ async def test_the_sha_alone_is_text(client: httpx.AsyncClient) -> None:
 async def test_a_commit_of_a_private_repository_is_hidden(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
-    report(store, seed.vault, "push", ref="refs/heads/main", after=SHA, head_commit=HEAD)
+    report(store, seed.vault, "push", ref="refs/heads/main", after=SHA, head_commit=HEAD_COMMIT)
     assert (await client.get(f"/repos/octo/vault/commits/{SHA}")).status_code == 200
     for repo in ("vault", "nothing"):
         answer = await anonymously(client, f"/repos/octo/{repo}/commits/{SHA}")
