@@ -12,6 +12,8 @@ from typing import Any
 MOST_CONTEXTS = 256
 HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")
 """The name of a certificate in a directory of OpenSSL, by which it is found."""
+BEGIN = "-----BEGIN "
+CERTIFICATE = re.compile(f"{BEGIN}CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
@@ -102,14 +104,20 @@ def _directory(paths: ssl.DefaultVerifyPaths) -> str | None:
         return None
     try:
         found = [path for path in Path(paths.capath).iterdir() if HASHED.fullmatch(path.name)]
-        known = {ssl.PEM_cert_to_DER_cert(path.read_text("utf-8")) for path in found}
+        known = {one for path in found for one in _certificates(path)}
+        has_all = paths.cafile is None or known.issuperset(_certificates(Path(paths.cafile)))
     except (OSError, ValueError):
         return None
-    default = ssl.create_default_context()
-    authorities = set(default.get_ca_certs(binary_form=True))
-    # Only authorities are listed: a file may have other certificates, too.
-    is_listed = len(authorities) == default.cert_store_stats()["x509"]
-    return paths.capath if is_listed and authorities <= known else None
+    return paths.capath if has_all else None
+
+
+def _certificates(path: Path) -> list[bytes]:
+    """Read the certificates in a file. Raises ValueError if it has anything else in PEM."""
+    text = path.read_text("utf-8")
+    found = CERTIFICATE.findall(text)
+    if text.count(BEGIN) != len(found):
+        raise ValueError(f"{path} has more than certificates")
+    return [ssl.PEM_cert_to_DER_cert(one) for one in found]
 
 
 def _load_client(context: ssl.SSLContext, material: TlsMaterial) -> None:
