@@ -70,7 +70,7 @@ def _no_operation(services: Services) -> Endpoint:
 def _not_found(
     services: Services, routes: Routes, within: Endpoint, dashboard: Dashboard | None
 ) -> Endpoint:
-    """Return the endpoint for paths without a route. Those of the API get `within`.
+    """Return the endpoint for unknown paths. It passes requests for the API to `within`.
 
     A preflight request for a path of the API that has no method succeeds. Otherwise a script could
     not see the 404 of its request.

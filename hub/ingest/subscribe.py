@@ -79,11 +79,12 @@ async def _read_request(services: Services, request: Request) -> SubscriptionReq
     most = services.settings.max_body_bytes
     body = await services.body_reader.read_and_release(request, most)
     fields = await read_apart(read_form, body, request.scope)
+    mode = fields.get("hub.mode")
+    if mode and mode not in MODES:
+        raise Rejected(f'Invalid hub.mode: "{mode[:100]}": subscribe or unsubscribe')
     for name in ("hub.mode", "hub.topic", "hub.callback"):
         if not fields.get(name):
             raise Rejected(f"{name} is missing")
-        if name == "hub.mode" and fields[name] not in MODES:
-            raise Rejected(f'Invalid hub.mode: "{fields[name][:100]}": subscribe or unsubscribe')
     return _checked(fields, as_json=_wants_json(request.accept))
 
 

@@ -169,10 +169,10 @@ def _settled(one: Deployment, old: Row | None) -> Deployment:
 
     In place of another repository's deployment, it has tags and risks too.
     """
+    one = replace(one, status=one.status or (STATUSES[0] if old is None else old["status"]))
     if old is None or old["repo_id"] == one.repo_id:
-        return replace(one, status=one.status or (old or {"status": STATUSES[0]})["status"])
-    status = one.status or old["status"]
-    return replace(one, status=status, tags=one.tags or {}, runtime_risks=one.runtime_risks or [])
+        return one
+    return replace(one, tags=one.tags or {}, runtime_risks=one.runtime_risks or [])
 
 
 def _differs(one: Deployment, artifact_id: int, old: Row | None) -> bool:

@@ -140,7 +140,7 @@ def _said(response: httpx.Response) -> str:
     """Return the message of an error of the API, with the ones of its `errors`."""
     try:
         body = response.json()
-        reasons = [str(one["message"]) for one in body.get("errors", ()) if "message" in one]
+        reasons = [str(one["message"]) for one in body.get("errors") or () if "message" in one]
         return ": ".join([str(body["message"]), *reasons])
     except (ValueError, KeyError, TypeError, AttributeError):
         return response.reason_phrase
