@@ -20,7 +20,7 @@ from store.backup.backup import Backup
 from store.crypto import owned_files
 from store.crypto.vault import open_vault
 from store.database.opening import is_server_url, open_unmigrated, sqlite_path
-from store.errors import Outdated, Unusable
+from store.errors import Outdated, Unavailable, Unusable
 from worker.imports.directories import ImportDirectories
 
 
@@ -80,10 +80,7 @@ def backup(
             )
         gone = [] if keep is None else making.prune_backups(target, database, keep)
         if store.audit_hook is not None:
-            options.attach_audit_actor(store).ids.update(
-                file=output.plain(target), bytes=made.size, events=made.events
-            )
-            store.write_sync(lambda db: None)
+            _audit(store, made)
     _report(made, gone, settings, as_json=as_json)
     repositories = ImportDirectories(settings.data_dir).stores_folder
     if repositories.is_dir() and any(repositories.iterdir()):
@@ -108,6 +105,17 @@ def _opening(settings: Settings) -> Iterator[Store]:
         yield store
     finally:
         store.shut()
+
+
+def _audit(store: Store, made: Backup) -> None:
+    """Write the entry of the backup. The backup stays if the disk of the database is full."""
+    options.attach_audit_actor(store).ids.update(
+        file=output.plain(made.path), bytes=made.size, events=made.events
+    )
+    try:
+        store.write_sync(lambda db: None)
+    except Unavailable as error:
+        output.print_note(f"the audit log has no entry of this backup: {error}")
 
 
 def key_path(settings: Settings) -> Path:

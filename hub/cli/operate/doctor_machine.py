@@ -1,6 +1,7 @@
 """The checks of `tocsin doctor` on the machine: permissions, clock, disk, limits."""
 
 import ctypes
+import errno
 import os
 import pwd
 import resource
@@ -146,9 +147,15 @@ def ask_kernel() -> bool | None:
 def check_disk(settings: Settings, database: Path | None) -> Iterator[Finding]:
     """Check that there is free space, enough for a copy of the database, and free inodes.
 
-    Also check that the write-ahead log of SQLite is not large.
+    Also check that files can be written, and that the write-ahead log of SQLite is not large.
     """
     about, folder = "disk", settings.data_dir
+    if _is_read_only(folder):
+        yield bad(
+            about,
+            f"the file system of {folder} is read-only",
+            "see the kernel's log (`dmesg`), repair the disk, and mount it for writing again",
+        )
     found = os.statvfs(folder)
     free, total = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
     size = file.size(database) if database is not None and database.exists() else 0
@@ -170,6 +177,18 @@ def check_disk(settings: Settings, database: Path | None) -> Iterator[Finding]:
             f"the write-ahead log has grown to {log.stat().st_size // MB} MB",
             "end long reads (`tocsin sql`, a backup), or restart tocsin",
         )
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Return whether the file system refuses all writes. Linux mounts it so after an error.
+
+    The flags of a mount do not show that it was an error, so a file without a name is created.
+    """
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600))
+    except OSError as error:
+        return error.errno == errno.EROFS
+    return False
 
 
 def check_descriptors(settings: Settings) -> Iterator[Finding]:

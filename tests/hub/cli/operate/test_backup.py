@@ -17,7 +17,7 @@ import pytest
 from cryptography.fernet import Fernet
 from installation import damage_index, opened, seed
 
-from store import Connection
+from store import Connection, Store
 from store.accounts import accounts
 from store.backup import backup
 from store.backup import restore as restoring
@@ -28,6 +28,7 @@ from store.database.body_codec import zstd
 from store.database.sqlite import file
 from store.database.sqlite.engine import SqliteEngine
 from store.delivery import leases
+from store.errors import Full
 from store.hooks import hooks
 from store.pg_migration.tables import no_notifier
 
@@ -404,6 +405,19 @@ def test_a_damaged_index_refuses_a_backup(run, seeded):
     assert "missing from index sqlite_autoindex_account_1" in refused
     assert not (seeded / "copy.db").exists()
     assert parts(seeded) == []
+
+
+def test_a_backup_is_made_of_a_database_that_cannot_be_written(run, listed, seeded, monkeypatch):
+    def refused(*args):
+        raise Full("there is no room to write")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write_sync", refused)
+        done = run("backup", "copy.db")
+    assert "copy.db: " in done.stdout
+    assert "the audit log has no entry of this backup: there is no room" in done.stderr
+    assert (seeded / "copy.db").exists()
+    assert listed("audit", "list") == []
 
 
 def test_a_backup_is_in_the_audit_log(run, listed, seeded):

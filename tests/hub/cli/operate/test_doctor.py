@@ -1,6 +1,7 @@
 """`tocsin doctor`: its findings and their remedies, with and without a running daemon."""
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -296,6 +297,18 @@ def test_a_full_disk_is_found(examine, well, monkeypatch):
     for given, level in (((10,), 2), ((blocks // 50,), 1), ((blocks // 2, 3), 2)):
         monkeypatch.setattr(machine.os, "statvfs", lambda path, given=given: full(path, *given))
         assert "make room" in worst(examine(code=level)["disk"])["remedy"]
+
+
+def test_a_read_only_disk_is_found(examine, well, monkeypatch):
+    real = os.open
+
+    def refused(path: Path, flags: int, *mode: int, **more: int) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return real(path, flags, *mode, **more)
+
+    monkeypatch.setattr(machine.os, "open", refused)
+    assert "mount it for writing" in worst(examine(code=2)["disk"])["remedy"]
 
 
 def test_a_grown_write_ahead_log_is_found(tmp_path, monkeypatch):
