@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cli_process import Process
 from click.testing import CliRunner, Result
-from engines import ENGINES, engine_url, open_furnished, prepare_database
+from engines import ENGINES, OWN_FILE, engine_url, open_furnished, prepare_database
 from installation import seed
 from isolating import isolate
 from service_manager import Manager
@@ -64,7 +64,9 @@ def url(
     request: pytest.FixtureRequest, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
     """The URL of the store. A test with this fixture runs on each engine."""
-    with engine_url(request.param) as named:
+    # Commands find the file in the directory, and processes that they start use it, too.
+    engine = OWN_FILE if request.param == "sqlite" else request.param
+    with engine_url(engine) as named:
         monkeypatch.setenv("TOCSIN_STORE", named)
         yield named
 

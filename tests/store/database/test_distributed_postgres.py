@@ -52,8 +52,8 @@ def without_key_on_postgres(db: Connection) -> list[str]:
     return [name for (name,) in rows]
 
 
-def test_every_table_has_a_primary_key(store: Store, url: str) -> None:
-    without = without_key_on_sqlite if url == "sqlite" else without_key_on_postgres
+def test_every_table_has_a_primary_key(store: Store) -> None:
+    without = without_key_on_sqlite if store.engine.embedded else without_key_on_postgres
     assert store.read_sync(without) == []
 
 

@@ -82,12 +82,12 @@ async def test_the_idle_time_of_the_loop_is_used_under_contention() -> None:
     assert all_of_it == CONTENDED_STARTS + round((1 - IDLE) * CONTENDED_PAUSE / COST)
 
 
-async def test_the_store_counts_pending_writes(store: Store, url: str) -> None:
+async def test_the_store_counts_pending_writes(store: Store) -> None:
     assert store.pending_durable == 0
     writes = [asyncio.ensure_future(store.write(lambda db: None)) for _ in range(3)]
     notes = asyncio.ensure_future(store.write_relaxed(lambda db: None))
     await asyncio.sleep(0)
     # Writes to a database server do not compete with the deliveries of this process.
-    assert store.pending_durable == (3 if url == "sqlite" else 0)
+    assert store.pending_durable == (3 if store.engine.embedded else 0)
     await asyncio.gather(*writes, notes)
     assert store.pending_durable == 0

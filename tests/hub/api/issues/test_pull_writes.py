@@ -184,7 +184,7 @@ async def test_two_hubs_open_one_pull_request_of_a_branch(
         return found
 
     monkeypatch.setattr(pull_changes, "open_between", look)
-    same = store if url == "sqlite" else open_prepared(url, tmp_path, clock)
+    same = store if store.engine.embedded else open_prepared(url, tmp_path, clock)
     async with open_client(same, settings, headers=dict(hub.headers)) as other:
         reopened = [
             one.patch(f"{PULLS}/{number}", json={"state": "open"})
