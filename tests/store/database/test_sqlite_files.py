@@ -14,6 +14,8 @@ from store.accounts import accounts
 from store.database.connection import Connection
 from store.database.sqlite.engine import SqliteEngine
 from store.database.sqlite.open_files import acquire_shared_lock
+from store.errors import Unavailable
+from store.repositories import repositories
 
 Use = Callable[[Store], object]
 
@@ -137,3 +139,15 @@ def test_a_closed_session_cannot_be_used(tmp_path: Path) -> None:
         store.shut()
         with pytest.raises(sqlite3.ProgrammingError):
             session.control("SELECT 1")
+
+
+def test_a_session_checks_references_and_only_writes_when_it_may(tmp_path: Path) -> None:
+    for name in ("first", "second"):  # Both have the same connections.
+        with engine_url(ENGINES[0]) as url:
+            store = open_furnished(url, tmp_path / name)
+            for _ in range(2):
+                with pytest.raises(sqlite3.IntegrityError):
+                    store.write_sync(repositories.create, 99, "engine")
+                with pytest.raises(Unavailable, match="readonly"):
+                    store.read_sync(lambda db: db.execute("DELETE FROM account"))
+            store.shut()
