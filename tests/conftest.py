@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import before_fork
 import pytest
+import style_checks
 from engines import ENGINES, engine_url, open_furnished
 from forked_run import ForkedRun
 from hang_report import HangReport
@@ -132,6 +133,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Progress(config), "progress")
     if many := _workers(config):
         config.pluginmanager.register(ForkedRun(many))
+        if _runs_all(config):
+            style_checks.start()
+
+
+def _runs_all(config: pytest.Config) -> bool:
+    chosen = config.option.keyword or config.option.markexpr or config.option.collectonly
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
