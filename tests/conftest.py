@@ -17,6 +17,7 @@ from hang_report import HangReport
 from in_memory import use_memory
 from process_watcher import watch
 from progress_report import Progress
+from spread import spread
 
 from tests.preload.popen import use_preloaded
 
@@ -117,6 +118,8 @@ LONG = {
 }
 
 BEGINNINGS = tuple(LONG)
+# These tests wait for most of their time. If they ran last, processors would be idle.
+WAITING = "tests/worker/"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -159,12 +162,14 @@ def _workers(config: pytest.Config) -> int:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark long tests as slow, and start them first. `-m "not slow"` leaves them out."""
     for item in items:
         reason = _why_slow(item)
         if reason is not None:
             item.add_marker(pytest.mark.slow(reason))
+    if _workers(config):
+        items[:] = spread(items, WAITING)
     # Sorting keeps the order of the others, so the tests of a file stay together.
     items.sort(key=_rank)
 
