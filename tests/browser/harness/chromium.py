@@ -21,12 +21,21 @@ from playwright.async_api import (
 from waiting import PATIENCE
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+SWITCHED_OFF = (
+    # A new frame for each page of a site takes longer than the same frame again.
+    "RenderDocument",
+    # Playwright switches these off. Chromium reads only the last flag of a name.
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable", "PaintHolding", "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying",
+)  # fmt: skip
 FLAGS = [
     # It can run as root and in a container, and sends no requests of its own.
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--no-proxy-server",
     # Names of other machines have no address.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    f"--disable-features={','.join(SWITCHED_OFF)}",
 ]  # fmt: skip
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 # WCAG 2.2 AA, and best practices that WCAG does not require.
