@@ -178,8 +178,7 @@ def _why_slow(item: pytest.Item) -> str | None:
     """Return why a test is slow, or None. On PostgreSQL, every test counts as slow."""
     place = _place(item)
     reason = None if place is None else [*LONG.values()][place]
-    callspec = getattr(item, "callspec", None)
-    if reason is None and callspec is not None and callspec.params.get("url") == "postgres":
+    if reason is None and before_fork.on_postgres(item):
         return "the same test on the second engine"
     return reason
 

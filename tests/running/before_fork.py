@@ -9,6 +9,24 @@ MANY = 2000
 
 
 def prepare(items: list[pytest.Item]) -> None:
+    """Start PostgreSQL if tests run on it. If many tests use the hub, describe it.
+
+    Each process would need three seconds to start a server with a migrated database.
+    """
+    if any(on_postgres(item) for item in items):
+        import postgres_databases
+
+        postgres_databases.start()
+    _describe(items)
+
+
+def on_postgres(item: pytest.Item) -> bool:
+    """Return whether a test runs on the second engine."""
+    callspec = getattr(item, "callspec", None)
+    return callspec is not None and callspec.params.get("url") == "postgres"
+
+
+def _describe(items: list[pytest.Item]) -> None:
     """Describe the API and parse the manual if many tests follow, and if they use the hub.
 
     Each process would need two seconds to do the same again.
