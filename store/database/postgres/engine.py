@@ -52,7 +52,7 @@ class PostgresEngine:
         }
         self._measured = PostgresClock()
         self.clock: Clock = self._measured
-        self._conninfo = _checked(url, self._measured)
+        self._conninfo = checked_conninfo(url, self._measured)
         self._vault = vault
         self._notifier = notifier
         self.connections = PostgresPool(self._conninfo, self._measured)
@@ -84,7 +84,7 @@ class PostgresEngine:
         self.connections.close()
 
 
-def _checked(url: str, clock: PostgresClock) -> str:
+def checked_conninfo(url: str, clock: PostgresClock) -> str:
     """Return the connection string, after checking that the server can be used."""
     try:
         conninfo = _completed(url)
