@@ -933,12 +933,16 @@ def _waiting(named: str) -> int:
 
 
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The statements that connections of the pool execute from now on."""
+    """The statements that callers of the pool execute from now on.
+
+    The pool's own threads can open a connection at any time, and prepare it.
+    """
     statements: list[object] = []
     execute = ErrorTrackingConnection.execute
 
     def noted(self: ErrorTrackingConnection, query: Any, *given: Any, **how: Any) -> Any:
-        statements.append(query)
+        if not threading.current_thread().name.startswith("pool-"):
+            statements.append(query)
         return execute(self, query, *given, **how)
 
     monkeypatch.setattr(ErrorTrackingConnection, "execute", noted)
