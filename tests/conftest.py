@@ -18,6 +18,7 @@ from in_memory import use_memory
 from process_watcher import watch
 from progress_report import Progress
 from spread import spread
+from throttle import throttle_of
 
 from tests.preload.popen import use_preloaded
 
@@ -134,8 +135,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(HangReport(float(config.getini("hang_timeout"))))
     if config.pluginmanager.has_plugin("terminalreporter"):
         config.pluginmanager.register(Progress(config), "progress")
-    if many := _workers(config):
-        config.pluginmanager.register(ForkedRun(many))
+    if _in_workers(config):
+        config.pluginmanager.register(ForkedRun(throttle_of(config.getoption("workers"))))
         if _runs_all(config):
             style_checks.start()
 
@@ -151,14 +152,8 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
         import examples  # noqa: F401 - it loads the profile
 
 
-def _workers(config: pytest.Config) -> int:
-    """Return how many processes run tests.
-
-    `auto` means two for each processor: a test waits for half of its time. More processes push each
-    other's memory out of the processors' caches, and need a tenth more of their time.
-    """
-    given: str = config.getoption("workers")
-    return 2 * len(os.sched_getaffinity(0)) if given == "auto" else int(given)
+def _in_workers(config: pytest.Config) -> bool:
+    return bool(config.getoption("workers") != "0")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -168,7 +163,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         reason = _why_slow(item)
         if reason is not None:
             item.add_marker(pytest.mark.slow(reason))
-    if _workers(config):
+    if _in_workers(config):
         items[:] = spread(items, WAITING)
     # Sorting keeps the order of the others, so the tests of a file stay together.
     items.sort(key=_rank)
@@ -206,7 +201,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         import cheap_passwords  # noqa: F401 - it replaces the cost of a hash
     if "store.delivery.outbox" in sys.modules:
         import hub_client  # noqa: F401 - it checks every event against the contract
-    if _workers(session.config):
+    if _in_workers(session.config):
         before_fork.prepare(session.items)
     # Most of the present objects stay until the end, and checking them again would take time.
     gc.freeze()

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from forked_worker import run_worker
+from throttle import INTERVAL, Throttle
 
 # The number of tests that wait in a worker behind the running one. pytest needs the next test when
 # it runs one, because it keeps the fixtures that both share.
@@ -63,13 +64,17 @@ class Blocks:
         if block:
             self._left.appendleft(block)
 
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
 
 class ForkedRun:
-    """A plugin that runs the tests in `many` processes."""
+    """A plugin that runs the tests in as many processes as the throttle allows."""
 
-    def __init__(self, many: int) -> None:
-        self._many = many
+    def __init__(self, throttle: Throttle) -> None:
+        self._throttle = throttle
         self._workers: dict[Connection, WorkerProcess] = {}
+        self._paused: deque[WorkerProcess] = deque()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -89,14 +94,24 @@ class ForkedRun:
         return True
 
     def _run(self) -> None:
-        for _ in range(min(self._many, self._left)):
-            self._start()
-        while self._workers:
-            for connection in wait(list(self._workers)):
+        while self._workers or self._left:
+            self._throttle.look()
+            self._fill()
+            for connection in wait(list(self._workers), INTERVAL):
                 assert isinstance(connection, Connection)
                 self._receive(self._workers[connection])
-            if not self._workers and self._left:
-                self._start()
+
+    def _fill(self) -> None:
+        """Let paused workers go on, or start others, up to the number that may run."""
+        while self._paused and (self._may_run() or not self._blocks):
+            self._feed(self._paused.popleft())
+        while self._may_run() and (
+            self._blocks or any(one.block for one in self._workers.values())
+        ):
+            self._start()
+
+    def _may_run(self, more: int = 1) -> bool:
+        return len(self._workers) - len(self._paused) + more <= self._throttle.allowed
 
     def _start(self) -> None:
         ours, theirs = Pipe()
@@ -137,7 +152,13 @@ class ForkedRun:
                 for data in reports
             ],
         )
-        self._feed(worker)
+        if worker in self._paused:
+            # It runs the tests that it still has.
+            return
+        if self._blocks and not self._may_run(0):
+            self._paused.append(worker)
+        else:
+            self._feed(worker)
 
     def _report(self, item: pytest.Item, reports: Iterable[pytest.TestReport]) -> None:
         self._left -= 1
@@ -156,13 +177,14 @@ class ForkedRun:
         leave its other tests to other workers.
         """
         del self._workers[worker.connection]
+        if worker in self._paused:
+            self._paused.remove(worker)
         worker.connection.close()
         _, status = os.waitpid(worker.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         running = worker.sent.popleft() if worker.sent else None
         self._blocks.put_back([*worker.sent, *worker.block])
         if running is not None:
-            self._start()
             self._report(self._session.items[running], self._crashed(running, code))
         elif code:
             raise self._session.Failed(f"a worker ended with {code}")

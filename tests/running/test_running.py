@@ -53,6 +53,25 @@ def test_number(number):
     if number == 7:
         os._exit(3)
 """
+QUICK = """
+import pytest
+
+@pytest.mark.parametrize("number", range(20))
+def test_quick(number):
+    pass
+"""
+# With each report, all workers but one pause, or all go on. The last file has a test that crashes.
+PAUSING = (
+    CRASHING
+    + """
+from throttle import Throttle
+
+def look(self):
+    self.allowed = 1 if self.allowed > 1 else 4
+
+Throttle.look = look
+"""
+)
 SLEEPING = """
 import time
 
@@ -159,6 +178,18 @@ def test_a_test_that_crashes_is_named_and_the_others_run(start: Start) -> None:
     assert process.returncode == 1
     assert "::test_number[7] crashed: exit code 3" in output
     assert "1 failed, 19 passed" in output
+
+
+def test_workers_that_pause_again_and_again_run_each_test_once(
+    start: Start, tmp_path: Path
+) -> None:
+    others = [tmp_path / f"test_{name}.py" for name in "abcdef"]
+    for other in others:
+        other.write_text(QUICK)
+    process = start(PAUSING, "--workers", "4", *map(str, others))
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert "1 failed, 139 passed" in output, output
+    assert "::test_number[7] crashed: exit code 3" in output
 
 
 def test_after_enough_failures_no_worker_goes_on(start: Start) -> None:
