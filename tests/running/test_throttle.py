@@ -35,6 +35,7 @@ def test_more_tests_run_while_processors_are_idle_and_fewer_while_none_is() -> N
     assert [machine.go_on(throttle, 0.2) for _ in range(4)] == [5, 6, 6, 6]
     assert [machine.go_on(throttle, 0.03) for _ in range(2)] == [6, 6]
     assert [machine.go_on(throttle, 0.0) for _ in range(5)] == [5, 4, 3, 3, 3]
+    assert [machine.go_on(throttle, 0.7) for _ in range(2)] == [5, 6]
 
 
 def test_a_look_within_the_interval_changes_nothing() -> None:

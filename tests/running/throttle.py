@@ -10,8 +10,9 @@ TIMES = Path("/proc/stat")
 IDLE = (4, 5)
 # Seconds between two looks. The kernel counts in hundredths of a second.
 INTERVAL = 1.0
-# If the share of idle time is larger, one test more may run.
+# If the share of idle time is larger, one test more may run, and then another one.
 MUCH = 0.06
+HALF = 0.5
 # If it is smaller, one test less.
 LITTLE = 0.01
 
@@ -38,7 +39,7 @@ class Throttle:
         self._last = self._times()
 
     def look(self) -> None:
-        """If the interval has passed, change `allowed` by at most one."""
+        """If the interval has passed, change `allowed`."""
         if self._fewest == self._most or self._now() - self._looked < INTERVAL:
             return
         self._looked = self._now()
@@ -48,7 +49,7 @@ class Throttle:
         if passed <= 0:
             return
         share = (idle - idle_before) / passed
-        change = (share > MUCH) - (share < LITTLE)
+        change = (share > MUCH) + (share > HALF) - (share < LITTLE)
         self.allowed = min(self._most, max(self._fewest, self.allowed + change))
 
 
@@ -59,7 +60,7 @@ def throttle_of(workers: str) -> Throttle:
     processors = len(os.sched_getaffinity(0))
     if not TIMES.exists():
         return Throttle(2 * processors, 2 * processors)
-    return Throttle(processors + 1, 3 * processors)
+    return Throttle(processors + 1, 4 * processors)
 
 
 def processor_times() -> tuple[float, float]:
