@@ -53,9 +53,10 @@ class WebSubTasks:
             self._polling = asyncio.get_running_loop().create_task(self._poll())
 
     async def tick(self) -> None:
-        """End expired subscriptions, and look for due tasks that no wake-up has reported."""
-        if not self._settings.websub:
-            return
+        """End expired subscriptions, and look for due tasks that no wake-up has reported.
+
+        Leases end without the setting `websub`, too: until then, each event adds a delivery.
+        """
         while any(found := await self._store.read(websub.find_ended)):
             await self._store.write(websub.end_found, *found)
         self.wake()

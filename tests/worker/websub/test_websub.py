@@ -692,6 +692,10 @@ async def test_switched_off_nothing_is_sent(anyio_backend: str, tmp_path: Path, 
             await place.push()
             (row,) = await place.over()
             assert row["state"] == "dead"
+            await place.pass_time(30 * DAY)
+            assert [row["reason"] for row in place.rows(ended=True)] == ["the lease ended"]
+            await place.push()
+            assert len(place.deliveries()) == 1
         assert subscriber.contents == []
 
 
