@@ -324,6 +324,19 @@ async def test_after_a_day_a_mail_has_failed(post: Post) -> None:
     assert post.store.read_sync(next_due) is None
 
 
+async def test_mails_fail_and_go_after_the_server_was_removed_from_the_settings(post: Post) -> None:
+    await post.mail_people("a")
+    await post.send(mail_port=1)
+    post.clock.advance(2 * DAYS)
+    await prune(post.store, post.settings(), pause=0)
+    assert [row["outcome"] for row in post.outbox()] == [None]
+    await prune(post.store, WorkerSettings(), pause=0)
+    assert [row["outcome"] for row in post.outbox()] == ["failed"]
+    post.clock.advance(31 * DAYS)
+    await prune(post.store, WorkerSettings(), pause=0)
+    assert post.outbox() == []
+
+
 async def test_after_a_day_without_the_server_a_mail_has_failed(post: Post) -> None:
     await post.mail_people("a")
     await post.send(mail_port=1)
