@@ -143,10 +143,10 @@ def _forget(db: Connection, ids: list[int]) -> list[int]:
     return ids
 
 
-def is_known(db: Connection, ids: Iterable[int]) -> set[int]:
-    """Return which of these ids are reports."""
-    rows = db.tuples(
-        f"SELECT r.id FROM {db.each('ids', id='integer')} AS w JOIN report r ON r.id = w.id",
+def unknown(db: Connection, ids: Iterable[int]) -> list[int]:
+    """Return which of these ids are no reports."""
+    return db.column(
+        f"SELECT w.id FROM {db.each('ids', id='integer')} AS w"
+        " WHERE NOT EXISTS (SELECT 1 FROM report r WHERE r.id = w.id)",
         ids=json_array(ids),
     )
-    return {report_id for (report_id,) in rows}

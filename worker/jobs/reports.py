@@ -90,8 +90,7 @@ async def prune(store: Store, settings: WorkerSettings, now: int) -> None:
         report_files.remove(settings.data_dir, gone)
     # Delete files of reports that another machine deleted, or that a restored backup does not have.
     there = report_files.ids(settings.data_dir)
-    known = await store.read(reports.is_known, there)
-    report_files.remove(settings.data_dir, [each for each in there if each not in known])
+    report_files.remove(settings.data_dir, await store.read(reports.unknown, there))
 
 
 def _forget(db: Connection, day: int, replaced: int) -> list[int]:

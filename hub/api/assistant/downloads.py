@@ -81,16 +81,20 @@ class Downloads:
         return (row["id"], row["digest"]) in self._seen and report_files.size(path) == row["size"]
 
     def _prepare(self, path: Path, row: Row) -> None:
-        """Create the file if it is missing or wrong.
+        """Create the file if it is missing or wrong. Then delete the files of deleted reports.
 
-        A file with its name may come from the database before a restore.
+        A file with its name may come from the database before a restore. Only a worker's machine
+        deletes files when reports are deleted, and this one may have no worker.
         """
         if self._is_known(path, row):
             return
+        store, data_dir = self._services.store, self._services.settings.data_dir
         try:
             if report_files.digest(path) != row["digest"]:
-                report_files.folder(self._services.settings.data_dir)
+                report_files.folder(data_dir)
                 report_files.restore(path, self._parts(row))
+                gone = store.read_sync(reports.unknown, report_files.ids(data_dir))
+                report_files.remove(data_dir, gone)
         except OSError as error:
             raise Unavailable(f"the report {path} cannot be written: {error.strerror}") from error
         if len(self._seen) >= MOST_SEEN:

@@ -305,6 +305,8 @@ async def test_the_file_is_made_where_it_is_not(
 ) -> None:
     folder = report_files.folder(tmp_path)
     assert list(folder.iterdir()) == []
+    # No worker here deleted it together with its report.
+    report_files.path(tmp_path, 4711).write_bytes(CONTENT)
     assert (await client.get(link)).content == CONTENT
     (file,) = folder.iterdir()
     assert file.read_bytes() == CONTENT
