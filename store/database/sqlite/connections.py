@@ -18,8 +18,12 @@ from store.database.statements import Statements
 CHECKS, STEPS, MOST_STATEMENTS = 20, 10_000, 1_000
 # In seconds: how long to wait for a locked file, and the pause between our own tries.
 TIMEOUT, AGAIN_AFTER = 10.0, 0.01
+# Bytes to which the write-ahead log shrinks after a long read, such as a backup. It has some 4 MB,
+# and more under load. A lower limit would cut it again and again.
+LOG_BYTES = 64 * 1024 * 1024
 PRAGMAS = (
     "synchronous = FULL",
+    f"journal_size_limit = {LOG_BYTES}",
     "foreign_keys = ON",
     "temp_store = MEMORY",
     "cache_size = -16000",

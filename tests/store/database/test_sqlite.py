@@ -781,6 +781,23 @@ def _scanned(line: str) -> str:
     return aliases.get(name, name)
 
 
+def test_the_log_shrinks_after_a_long_read(store: Store, path: Path) -> None:
+    def write(db: Connection, many: int) -> None:
+        db.execute("UPDATE probe SET tried_at = zeroblob(:many)", many=many)
+
+    log = path.with_name(f"{path.name}-wal")
+    store.write_sync(lambda db: db.execute("INSERT INTO probe (id, tried_at) VALUES (7, 0)"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT id FROM event").fetchall()
+        store.write_sync(write, connections.LOG_BYTES)
+        assert log.stat().st_size > connections.LOG_BYTES
+    # The first write copies the log to the file, and the second one begins it again.
+    for many in (1, 2):
+        store.write_sync(write, many)
+    assert log.stat().st_size <= connections.LOG_BYTES
+
+
 def test_a_full_database_is_a_lack_of_room(store: Store) -> None:
     def fill(db: Connection) -> None:
         db.execute("INSERT INTO probe (id, tried_at) VALUES (7, zeroblob(100000))")
