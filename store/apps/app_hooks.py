@@ -20,6 +20,12 @@ def of(db: Connection, app_id: int) -> Row | None:
     return found[0] if found else None
 
 
+def receiving(db: Connection, app_id: int) -> int | None:
+    """Return the id of the app's hook if it is active, else None."""
+    hook = of(db, app_id)
+    return hook["id"] if hook is not None and hook["active"] else None
+
+
 def create(db: Connection, app: Row, *, url: str, **given: Any) -> Row:
     """Create the app's hook, as `hooks.create` does. Raises Conflict if it has one.
 

@@ -14,6 +14,7 @@ from hub.rest.serializers import SimpleUser
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts, grants
+from store.apps import app_hooks
 
 
 class GrantEvent(TypedDict):
@@ -74,7 +75,8 @@ def revoke(ctx: Context, grant: Row) -> None:
     grants.delete(ctx.db, grant)
     user = user_of(ctx, grant)
     if grant["app_kind"] == "integration":
-        ctx.emit("github_app_authorization.revoked", None, sender=user)
+        also = app_hooks.receiving(ctx.db, grant["app_id"])
+        ctx.emit("github_app_authorization.revoked", None, also_hook=also, sender=user)
     else:
         shown = app_serializers.grant(ctx.urls, grant)
         ctx.emit("application_grant.deleted", None, grant=shown, user=user)

@@ -134,8 +134,7 @@ def _emit_serialized(
     shown: app_serializers.Installation,
     **members: Any,
 ) -> None:
-    hook = app_hooks.of(ctx.db, app_id)
-    also = hook["id"] if hook is not None and hook["active"] else None
+    also = app_hooks.receiving(ctx.db, app_id)
     if ctx.caller is None:
         # Receivers expect a sender.
         members["sender"] = shown["account"]

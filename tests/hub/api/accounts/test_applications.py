@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from assertions import assert_error, bodies
+from assertions import assert_error, bodies, waiting
 from bearer import bearer
 from hub_client import open_client
 from transactions import transaction
@@ -14,6 +14,7 @@ from transactions import transaction
 from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, grants, tokens
+from store.apps import app_hooks
 from store.clock import SECOND, iso
 from store.repositories import repositories
 
@@ -184,10 +185,13 @@ async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
 async def test_an_integration_receives_an_event_of_its_revocation(
     mill: httpx.AsyncClient, store: Store, held: Held
 ) -> None:
+    """The app's hook needs no subscription to it."""
+    hook = store.write_sync(app_hooks.create, held.mill, url="https://mill.example/in")
     answer = await delete(mill, "/applications/mill-client/grant", held.narrow)
     assert answer.status_code == 204
     (reported,) = bodies(store, "github_app_authorization")
     assert (reported["action"], reported["sender"]["login"]) == ("revoked", "octo")
+    assert [row["name"] for row in waiting(store, hook["id"])] == ["github_app_authorization"]
 
 
 @pytest.mark.parametrize("body", [b"{}", b"", b'{"access_token": 1}', b'{"access_token": null}'])
