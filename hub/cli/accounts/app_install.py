@@ -109,7 +109,8 @@ def uninstall(configuration: Configuration, name: str, login: str, yes: bool) ->
 def suspend(configuration: Configuration, name: str, login: str) -> None:
     """Suspend NAME on the account LOGIN.
 
-    Its tokens are rejected, and its hook gets nothing of that account.
+    The installation's tokens are rejected, and its hook gets nothing of that account. Tokens that
+    the app holds for users stay valid.
     """
 
     def make(db: Connection) -> bool:
