@@ -9,6 +9,7 @@ import click
 
 from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.grammar import noun
+from hub.cli.http_server.event_loop import new_asyncio_loop
 from hub.cli.service.configuration import Configuration, Settings
 from hub.cli.service.hub_callbacks import HubCallbacks
 from store import Connection, Row, Store
@@ -108,7 +109,8 @@ def run_now(store: Store, settings: Settings, name: str) -> Row:
     asked_at = store.write_sync(ask, list(known.values()), name)
     while not _is_over(row := store.read_sync(kept.get, name), asked_at):
         if no_worker_runs(store):
-            asyncio.run(run_in_process(settings, name))
+            with asyncio.Runner(loop_factory=new_asyncio_loop) as runner:
+                runner.run(run_in_process(settings, name))
         time.sleep(PAUSE)
     assert row is not None, "it was planned"
     return row

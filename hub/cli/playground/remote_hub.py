@@ -108,7 +108,8 @@ async def call(
     try:
         response = await client.request(method, path, json=body)
     except httpx.HTTPError as error:
-        raise Unavailable(f"the hub cannot be reached: {error or type(error).__name__}") from None
+        said = str(error) or type(error).__name__
+        raise Unavailable(f"the hub cannot be reached: {said}") from None
     if response.is_success:
         return _json(response) if response.content else None
     raise _error(response)

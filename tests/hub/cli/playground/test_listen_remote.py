@@ -243,3 +243,16 @@ def test_an_answer_of_another_server_is_tried_again():
 
     with pytest.raises(Unavailable, match=r"^hub\.example answered 200 without JSON$"):
         asyncio.run(fetch())
+
+
+def test_an_error_without_a_text_is_reported_by_its_name():
+    def refuse(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectTimeout("")
+
+    async def fetch() -> None:
+        hub = httpx.MockTransport(refuse)
+        async with httpx.AsyncClient(base_url="http://hub.example", transport=hub) as client:
+            await remote_hub.call(client, "GET", "/")
+
+    with pytest.raises(Unavailable, match=r"cannot be reached: ConnectTimeout$"):
+        asyncio.run(fetch())
