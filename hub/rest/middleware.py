@@ -1,5 +1,6 @@
 """The wrapper around every endpoint: error responses, metrics, access log and common headers."""
 
+import asyncio
 import os
 import time
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from hub.rest.authenticate import count_wrong_token
 from hub.rest.context import Services
 from hub.rest.request import Handler, Request
 from store.database.log_context import LOG_CONTEXT
+from store.errors import Unavailable
 
 VARY: Header = (
     b"vary",
@@ -60,6 +62,10 @@ def wrap(
                 door, CLIENT_CLOSED_REQUEST, time.perf_counter() - began
             )
             return
+        except asyncio.CancelledError:
+            # The server cancels what is still running some seconds after the signal to end.
+            stopped = Unavailable("the hub ends, and waits no longer for the database")
+            answer = _failed(services, request, stopped, reference, request_id)
         except Exception as error:  # the one place where all errors are answered
             # A name for the error would keep it, and the request's body with it, for the garbage
             # collector.

@@ -378,13 +378,15 @@ async def test_unfinished_bodies_of_a_client_make_room_for_other_clients(
         (Busy("too much is waiting"), "1"),
         (Unavailable("disk /x is full"), "5"),
         (Contended("disk /x is locked"), "5"),
+        # When the server ends, it cancels requests that take too long.
+        (asyncio.CancelledError(), "5"),
     ],
 )
 async def test_an_event_is_refused_while_the_store_is_busy(
     client: httpx.AsyncClient,
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
-    error: Exception,
+    error: BaseException,
     after: str,
 ) -> None:
     async def fail(*_: object, **__: object) -> None:
