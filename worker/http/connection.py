@@ -268,7 +268,7 @@ class HttpConnection(asyncio.Protocol):
         except (HttpParserError, HttpParserUpgrade) as error:
             self._reusable = False
             if not (self._done or self._why or answer.truncated):
-                self._why = f"not a valid HTTP answer ({error or type(error).__name__})"
+                self._why = f"not a valid HTTP answer ({str(error) or type(error).__name__})"
         if answer.status is None and len(self._raw) > MAX_HEAD:
             self._why = f"headers too large (more than {MAX_HEAD} bytes)"
 
