@@ -21,6 +21,7 @@ from hub.rest import resolve
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, teams, tokens
+from store.apps import app_hooks
 from store.checks import check_runs
 from store.clock import MovableClock
 from store.database.sqlite.engine import SqliteEngine
@@ -129,7 +130,7 @@ async def test_each_change_is_published_once(hub: httpx.AsyncClient, world: Worl
         assert world.store.read_sync(_reported, last) == step.reported, step
         # Conversely, a request that publishes no event has changed nothing.
         assert step.reported or step.operation in SILENT or _state(world) == was, step
-    world.store.read_sync(_delivered_once, before)
+    world.store.read_sync(_delivered_once, before, world)
 
 
 def _state(world: World) -> Any:
@@ -138,11 +139,14 @@ def _state(world: World) -> Any:
     return {name: rows for name, rows in world.state().items() if name not in BESIDE}
 
 
-def _delivered_once(db: Connection, after: int) -> None:
+def _delivered_once(db: Connection, after: int, world: World) -> None:
     """Assert that each event has at most one delivery, to the hook that gets every event.
 
-    A `ping` or `meta` goes to the one hook that it concerns.
+    A `ping` or `meta` goes to the one hook that it concerns. The end of a user's grant for an app
+    goes to the app's hook.
     """
+    own = app_hooks.receiving(db, world.mill["id"])
+    assert own is not None
     made = db.tuples(
         "SELECT e.id, e.name, e.repo_id, d.hook_id FROM event e LEFT JOIN delivery d"
         " ON d.event_id = e.id WHERE e.id > :after ORDER BY e.id",
@@ -152,7 +156,9 @@ def _delivered_once(db: Connection, after: int) -> None:
     assert set(times.values()) == {1}
     all_of_it = dict(db.tuples("SELECT repo_id, id FROM hook WHERE url = 'https://all.example/'"))
     for _, name, repo_id, hook_id in made:
-        if name not in ("ping", "meta"):
+        if name == "github_app_authorization":
+            assert hook_id == own
+        elif name not in ("ping", "meta"):
             assert hook_id == all_of_it.get(repo_id), f"{name} of {repo_id}"
 
 
