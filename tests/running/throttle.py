@@ -10,11 +10,9 @@ TIMES = Path("/proc/stat")
 IDLE = (4, 5)
 # Seconds between two looks. The kernel counts in hundredths of a second.
 INTERVAL = 1.0
-# If the share of idle time is larger, one test more may run, and then another one.
-MUCH = 0.06
-HALF = 0.5
-# If it is smaller, one test less.
-LITTLE = 0.01
+# If the share of idle time is larger than MUCH, one more test may run at once. If it is larger than
+# HALF, two more may. If it is smaller than LITTLE, one less may.
+MUCH, HALF, LITTLE = 0.06, 0.5, 0.01
 
 
 class Throttle:
