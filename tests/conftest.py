@@ -101,6 +101,8 @@ LONG = {
     "tests/hub/cli/console/test_exit_codes.py": "each failure with many commands",
     "tests/hub/api/apps/test_installation_rights.py": "each operation with each right",
     "tests/hub/openapi/test_openapi.py::test_the_document_is_valid": "the whole schema is checked",
+    "tests/worker/imports/test_import_sv": "Subversion and git svn are started for each test",
+    "tests/worker/imports/test_import_sub": "Subversion and git svn are started for each test",
     "tests/worker/imports/test_imports.py": "git is started for each test",
     "tests/worker/jobs/test_index_texts.py": "thousands of texts are indexed",
     "tests/worker/pull/test_pull_model.py": "many histories are played",
