@@ -54,11 +54,13 @@ class StoreComparison:
             after, done = rows[-1][0], done + len(rows)
             self._on_progress("comparing", table.name, done, max(done, total))
         self._checksum(table, [], self._target.between(table, after, None))
-        return TableCheck(table.name, done, f"{summed & MASK:032x}")
+        return TableCheck(table.name, done, _written(summed))
 
     def count(self, table: Table) -> TableCheck:
         """Count a table on both sides. Compare it if it is small or the counts differ."""
         ours, theirs = self._source.count(table), self._target.count(table)
+        if ours == theirs == 0:
+            return TableCheck(table.name, 0, _written(0))
         if ours != theirs or ours <= SMALL:
             return self.compare(table)
         return TableCheck(table.name, ours, None)
@@ -82,6 +84,10 @@ class StoreComparison:
                 f"rows in the target differ from the database: {'; '.join(complaints)}."
                 " Does anything else write there? Run again to copy them again"
             )
+
+
+def _written(checksum: int) -> str:
+    return f"{checksum & MASK:032x}"
 
 
 def _complaint(table: Table, wrong: list[Any]) -> str:

@@ -45,6 +45,7 @@ class SqliteSource:
             self.tables = tables_of(self._session)
             self.log = ChangeLog(self._session, self.tables)
             self._key = self.log.key()
+            self._checked: int | None = None
         except BaseException:
             self.close()
             raise
@@ -133,14 +134,25 @@ class SqliteSource:
         """
 
         def moving() -> T:
-            same = tables_of(self._session) == self.tables and self.log.complete()
-            if self.log.key() != self._key or not same:
+            if self.log.key() != self._key or not self._is_recorded():
                 raise Unusable(
                     "the tables have changed, or another move has begun: use an empty target"
                 )
             return function()
 
         return self.write(moving)
+
+    def _is_recorded(self) -> bool:
+        """Return whether the tables are the same as before, and every change is recorded.
+
+        Reading the tables takes longer than most passes, so each schema is checked once.
+        """
+        version = self._value("PRAGMA schema_version")
+        if version != self._checked:
+            if tables_of(self._session) != self.tables or not self.log.complete():
+                return False
+            self._checked = version
+        return True
 
     def forget(self, number: int) -> None:
         """Delete the records up to this number, because these changes are copied."""

@@ -77,11 +77,13 @@ class PostgresTarget:
         found = self.columns()
         if "migration" not in found:
             return sorted(found)
-        return [
-            name
-            for name in sorted(found)
-            if is_copied(name) and self._link.value(f'SELECT EXISTS (SELECT 1 FROM "{name}")')
+        names = sorted(filter(is_copied, found))
+        filled = [
+            f'SELECT {place} WHERE EXISTS (SELECT 1 FROM "{name}")'
+            for place, name in enumerate(names)
         ]
+        places = self._link.rows(" UNION ALL ".join(filled)) if filled else []
+        return [names[place] for (place,) in sorted(places)]
 
     def steps(self) -> list[tuple[int, str]]:
         """Return the applied schema migrations: their numbers and recorded names."""
@@ -113,11 +115,12 @@ class PostgresTarget:
         again.
         """
         with self._link.transaction():
-            for statement in MADE:
-                self._link.run(statement)
-            for dropped, made in [*self._link.rows(REFERENCES), TRIGGER]:
-                self._link.run(dropped)
-                self._link.run("INSERT INTO moving_reference (made) VALUES (%s)", [made])
+            changes = [*self._link.rows(REFERENCES), TRIGGER]
+            self._link.run("; ".join([*MADE, *(dropped for dropped, _ in changes)]))
+            self._link.run(
+                "INSERT INTO moving_reference (made) SELECT unnest(CAST(%s AS text[]))",
+                [[made for _, made in changes]],
+            )
             self._link.run("INSERT INTO moving (key) VALUES (%s)", [key])
             self._link.run(
                 "INSERT INTO migration (number, name, applied_at) VALUES (%s, %s, %s)",
@@ -195,18 +198,29 @@ class PostgresTarget:
         unfinished.
         """
         with self._link.transaction():
-            for (made,) in self._link.rows("SELECT made FROM moving_reference"):
-                self._link.run(made)
-            for table, number in highest.items():
-                sequence = f"pg_get_serial_sequence('\"{table.name}\"', '{table.columns[0]}')"
-                self._link.run(f"SELECT setval({sequence}, {max(number, 1)}, {number > 0})")
+            made = [made for (made,) in self._link.rows("SELECT made FROM moving_reference")]
             own = [name for name in self.columns() if name.startswith("moving")]
-            self._link.run(f"DROP TABLE {quoted(own)}")
-            self._link.run("DELETE FROM migration WHERE number = %s", [CLOSED])
+            # Nothing can be written meanwhile, so they go to the server together.
+            self._link.run(
+                "; ".join(
+                    [
+                        *made,
+                        *(_numbered(table, number) for table, number in highest.items()),
+                        f"DROP TABLE {quoted(own)}",
+                        f"DELETE FROM migration WHERE number = {CLOSED}",
+                    ]
+                )
+            )
             yield
 
     def close(self) -> None:
         self._link.close()
+
+
+def _numbered(table: Table, highest: int) -> str:
+    """Return the statement after which a table's next key is higher than this one."""
+    sequence = f"pg_get_serial_sequence('\"{table.name}\"', '{table.columns[0]}')"
+    return f"SELECT setval({sequence}, {max(highest, 1)}, {highest > 0})"
 
 
 def _check(table: Table, sent: Sequence[Values], found: Sequence[Values]) -> None:
