@@ -133,6 +133,12 @@ def completed_by_bash(line: str) -> str:
     return done.stdout.removesuffix("\n")
 
 
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file in which the first zsh lists its functions. Without it, each zsh reads them all."""
+    return tmp_path_factory.mktemp("zsh") / "dump"
+
+
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 @pytest.mark.parametrize(
     ("line", "completed"),
@@ -145,18 +151,18 @@ def completed_by_bash(line: str) -> str:
     ],
 )
 def test_zsh_keeps_the_option_before_a_value(
-    store: Store, hook_id: int, tmp_path: Path, line: str, completed: str
+    store: Store, hook_id: int, tmp_path: Path, dump: Path, line: str, completed: str
 ):
     (tmp_path / "bell.json").touch()
-    assert completed_by_zsh(line, tmp_path) == f"tocsin {completed}"
+    assert completed_by_zsh(line, tmp_path, dump) == f"tocsin {completed}"
 
 
-def completed_by_zsh(line: str, folder: Path) -> str:
+def completed_by_zsh(line: str, folder: Path, dump: Path) -> str:
     """Type a line in a real zsh, complete its last word, and return the line."""
     code = f"""
     zmodload zsh/zpty
     zpty -b shell zsh -f -i
-    zpty -w shell 'autoload -Uz compinit; compinit -u -D; source <(tocsin completion zsh)'
+    zpty -w shell 'autoload -Uz compinit; compinit -u -d {dump}; source <(tocsin completion zsh)'
     zpty -n -w shell $'tocsin {line}\\t\\C-aprint -r -- \\$0: \\r'
     zpty -r -m shell read $'*\\nzsh: *\\n'
     print -r -- $read
