@@ -56,6 +56,10 @@ class Installed:
 
 @pytest.fixture
 def installed(store: Store, seed: Any, hub: httpx.AsyncClient) -> Installed:
+    return install(store, seed, hub)
+
+
+def install(store: Store, seed: Any, hub: httpx.AsyncClient) -> Installed:
     with transaction(store) as db:
         acme = accounts.create(db, "acme", kind="Organization")
         accounts.join(db, acme["id"], seed.octo["id"], "admin")

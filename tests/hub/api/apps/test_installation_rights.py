@@ -1,14 +1,12 @@
 """The rights of an installation's token: never more than app, installation, and token all allow.
 
-The tests compare random combinations, and call each operation in repositories.
+The tests compare random combinations.
 """
 
 import random
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-from operations_world import path
 from required import required
 from thoroughness import often
 from transactions import transaction
@@ -19,7 +17,6 @@ from hub.auth.organization_access import OnOrg
 from hub.auth.viewing import viewer_of
 from hub.http.errors import Forbidden
 from hub.operations import OPERATIONS
-from hub.rest.operation import Operation
 from store import Connection, Row, Store
 from store.accounts import accounts, apps
 from store.apps import installation_repositories, installation_tokens, installations
@@ -197,43 +194,6 @@ def test_rights_of_random_combinations(store: Store, seed: Any) -> None:
 
 def test_rights_of_thousands_of_combinations(store: Store, seed: Any) -> None:
     check(store, seed, often(1_000, 5_000))
-
-
-class Names:
-    """Values for the parameters of any path. The names and ids do not exist."""
-
-    def __getattr__(self, name: str) -> Any:
-        return self
-
-    def __getitem__(self, name: str) -> int:
-        return 1
-
-    def __str__(self) -> str:
-        return "1"
-
-
-@pytest.mark.parametrize("operation", IN_REPOSITORIES, ids=lambda one: one.id)
-async def test_each_operation_needs_its_permission_and_the_selection(
-    installed: Installed, operation: Operation
-) -> None:
-    """The token lacks either the permission or access to the repository."""
-
-    def at(owner: str, repo: str) -> str:
-        return path(operation, Names(), owner=owner, repo=repo)  # type: ignore[arg-type] # no rows
-
-    bare = installed.token(wanted={"metadata": "read"})
-    wanted = [name for name, _ in operation.access.permissions]
-    for repo in ("tools", "kit") if "metadata" not in wanted else ():
-        answer = await installed.ask(operation.method, at("acme", repo), bare)
-        assert answer.status_code == 403, answer.text
-        assert answer.json()["message"] == "Resource not accessible by integration"
-    narrow = installed.token(repositories=[installed.kit["id"]])
-    for owner, repo in (("acme", "tools"), ("octo", "hello"), ("octo", "vault")):
-        answer = await installed.ask(operation.method, at(owner, repo), narrow)
-        # If no installation may call the operation, the hub responds with 403 before it looks
-        # for the repository.
-        wanted_status = 404 if "installation" in operation.access.kinds else 403
-        assert answer.status_code == wanted_status, answer.text
 
 
 async def test_lists_of_other_repositories(installed: Installed, store: Store) -> None:
