@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -118,8 +118,22 @@ class Exchange:
     def response(self) -> httpx.Response:
         assert self._ended.is_set()
         headers = self._start.get("headers", [])
-        stream = httpx.ByteStream(b"".join(self._parts))
-        return httpx.Response(self._start["status"], headers=headers, stream=stream)
+        return DirectResponse(self._start["status"], headers, b"".join(self._parts))
+
+
+class DirectResponse(httpx.Response):
+    """A response whose body has arrived in one part. httpx reads each body in many steps."""
+
+    def __init__(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+        super().__init__(status, headers=headers, stream=httpx.ByteStream(body))
+        self._body = body
+
+    def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
+        if chunk_size is None and not self.is_closed and "content-encoding" not in self.headers:
+            self.is_stream_consumed = self.is_closed = True
+            yield self._body
+        else:
+            yield from super().iter_bytes(chunk_size)
 
 
 class DirectClient(httpx.AsyncClient):
