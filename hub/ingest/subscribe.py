@@ -32,10 +32,10 @@ with .json, or if the request has the header Accept: application/json, deliverie
 Otherwise a delivery is a form with the field payload.
 
 If the repository has a hook with this callback and this event already, subscribing changes that \
-hook. A secret that is left out stays; an empty one removes it. A hook with this callback, format \
-and secret gets the event too. Otherwise there is a new hook. Unsubscribing from an event without \
-a subscription is no error. A repository that the token may not see gets the same response as one \
-that does not exist: 422."""
+hook. Its format and secret count for all its events. A secret that is left out stays; an empty \
+one removes it. A hook with this callback, format and secret gets the event too. Otherwise there \
+is a new hook. Unsubscribing from an event without a subscription is no error. A repository that \
+the token may not see gets the same response as one that does not exist: 422."""
 
 ACCESS = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
 TOPIC = re.compile(r"(?:/[^/]+)*/([^/]+)/([^/]+)/events/([^/]+?)(\.json)?")
