@@ -91,6 +91,9 @@ async def prune(
     await drop_all(notices.end_far_delays, present + _longest_mail_delay(settings))
     await drop_all(retention.drop_hooks, attempts)
     await drop_all(websub.drop, attempts)
+    if not settings.websub:
+        # The tasks of WebSub would verify them.
+        await drop_all(websub_requests.end_overdue, present - websub_requests.WAITING)
     await drop_all(websub_requests.drop, now)
     await _drop_in_steps(store, batch, pause, websub_foreign.drop_unfollowed, attempts)
     await drop_all(hook_secrets.drop_expired, now)

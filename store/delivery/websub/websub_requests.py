@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from store.clock import MINUTE, SECOND
+from store.clock import DAY, MINUTE, SECOND
 from store.database.connection import Connection, Row, json_array
 from store.delivery.websub import websub
 from store.delivery.websub.websub_topics import Topic, subscription_key
@@ -17,8 +17,11 @@ HELD = 2 * MINUTE
 # The delays before the retries if the callback could not be reached.
 AGAIN = (10 * SECOND, 60 * SECOND)
 COUNTED = MINUTE
+# The time for which a request waits without the setting `websub`.
+WAITING = DAY
 MOST_WAITING = 20_000
 DUE = "done_at IS NULL AND due_at <= :now AND taken_until <= :now"
+SWITCHED_OFF = "not sent: the setting websub is off"
 NOT_PUBLIC = "there is no such public topic"
 
 
@@ -196,6 +199,24 @@ def retry_later(db: Connection, request: Row, error: str) -> bool:
     due_at = db.now + AGAIN[request["tries"] - 1]
     db.update("websub_request", request["id"], due_at=due_at, taken_until=0, outcome=error)
     return True
+
+
+def end_overdue(db: Connection, before: int, limit: int) -> int:
+    """End requests that were made before a time and that no worker verifies, up to `limit`.
+
+    Return their number. It is for hubs without the setting `websub`.
+    """
+    chosen = (
+        "SELECT x.id FROM websub_request x WHERE x.done_at IS NULL AND x.created_at < :before"
+        " AND x.taken_until <= :now LIMIT :limit"
+    )
+    return db.execute(
+        "UPDATE websub_request SET done_at = :now, outcome = :outcome, secret = NULL,"
+        f" verify_token = NULL WHERE id {db.chosen(chosen)}",
+        before=before,
+        outcome=SWITCHED_OFF,
+        limit=limit,
+    )
 
 
 def release(db: Connection, request_ids: list[int]) -> None:

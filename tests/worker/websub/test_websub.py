@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from required import required
 from waiting import until
 from websub_site import PUSH, Peer, Request, Said, Site, peer, site
 
-from store import Connection
+from store import Connection, Row
 from store.clock import SECOND
 from store.delivery.websub import websub
 from store.delivery.websub import websub_requests as requests
@@ -697,6 +698,38 @@ async def test_switched_off_nothing_is_sent(anyio_backend: str, tmp_path: Path, 
             await place.push()
             assert len(place.deliveries()) == 1
         assert subscriber.contents == []
+
+
+async def test_requests_that_wait_end_a_day_after_it_was_switched_off(
+    anyio_backend: str, tmp_path: Path, url: str
+) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        callback = f"http://127.0.0.1:{silent.getsockname()[1]}/x"
+        async with site(tmp_path, url) as place:
+            form = {"topic": place.topic(), "callback": callback, "secret": "until it ends"}
+            await place.ask(mode="subscribe", **form)
+            await until(lambda: requested(place)["outcome"])
+    async with site(tmp_path, url, seeded=place.token, websub=False) as place:
+        await pruned_after(place, DAY // 2)
+        assert requested(place)["done_at"] is None
+        await pruned_after(place, DAY)
+        done = requested(place)
+        assert done["outcome"] == "not sent: the setting websub is off"
+        assert (done["done_at"] is None, done["secret"]) == (False, None)
+        await pruned_after(place, DAY)
+        assert place.asked() == 0
+
+
+def requested(place: Site) -> Row:
+    return required(place.store.read_sync(lambda db: db.one("SELECT * FROM websub_request")))
+
+
+async def pruned_after(place: Site, seconds: int) -> None:
+    place.clock.by += seconds
+    on_time = [JobSchedule("prune", "now", place.clock.now())]
+    place.store.write_sync(jobs.save_schedules, on_time)
+    await prune(place.store, place.settings, pause=0)
 
 
 async def test_ended_subscriptions_are_pruned(place: Site, subscriber: Peer) -> None:
