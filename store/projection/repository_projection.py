@@ -30,6 +30,11 @@ HAPPENED: payload_reader.Readers = {
 MOST_TOPICS = 100
 
 
+def _url(value: Any) -> Any:
+    # Platforms report an empty text for no URL.
+    return None if value == "" else payload_reader.nullable(payload_reader.text(1_000))(value)
+
+
 def _topics(value: Any) -> Any:
     if not isinstance(value, list):
         return payload_reader.INVALID
@@ -40,13 +45,13 @@ def _topics(value: Any) -> Any:
 SETTINGS: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),
     "description": payload_reader.nullable(payload_reader.text(1_000)),
-    "homepage": payload_reader.nullable(payload_reader.text(1_000)),
+    "homepage": _url,
     "default_branch": payload_reader.text(255, least=1),
     "topics": _topics,
     "fork": payload_reader.flag,
     "archived": payload_reader.flag,
     **dict.fromkeys(repository_details.FEATURES, payload_reader.flag),
-    "mirror_url": payload_reader.nullable(payload_reader.text(1_000)),
+    "mirror_url": _url,
     "created_at": payload_reader.timestamp,
 }
 COLUMNS = ", ".join(("id", "private", *HAPPENED, *SETTINGS))

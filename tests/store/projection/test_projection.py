@@ -515,6 +515,13 @@ def test_signed_payloads_update_the_settings_of_a_repository(signed: Platform) -
     assert repository(signed)["description"] == "It runs"
 
 
+def test_an_empty_url_of_a_repository_is_none(signed: Platform) -> None:
+    signed.report("repository", "edited", repository=REPORTED | {"mirror_url": "https://forge"})
+    signed.report("repository", "edited", repository=REPORTED | {"homepage": "", "mirror_url": ""})
+    found = repository(signed)
+    assert (found["homepage"], found["mirror_url"]) == (None, None)
+
+
 @pytest.mark.parametrize("late", [0, 1, 2])
 def test_a_label_and_a_milestone_that_were_deleted_do_not_come_back(
     platform: Platform, late: int
