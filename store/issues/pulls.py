@@ -11,7 +11,7 @@ from store.issues import issues, pull_details
 COLUMNS = (
     "p.id, p.issue_id, p.repo_id, i.number, p.foreign_id, p.draft, p.head_ref, p.head_sha,"
     " p.head_repo, p.base_ref, p.base_sha, p.merged_at, p.merged_by_id, p.merge_commit_sha,"
-    " p.details"
+    " p.details, p.reported_at"
 )
 NAMES = tuple(name.partition(".")[2] for name in COLUMNS.split(", "))
 FROM = "FROM pull p JOIN issue i ON i.id = p.issue_id"
@@ -23,6 +23,8 @@ FIELDS: payload_reader.Readers = {
     "draft": payload_reader.flag,
     "merged_at": payload_reader.nullable(payload_reader.timestamp),
     "merge_commit_sha": payload_reader.nullable(SHA),
+    # The issue has another one: comments report it without the head, base and merge.
+    "reported_at": ("updated_at", payload_reader.timestamp),
 }
 END: payload_reader.Readers = {"ref": payload_reader.text(255), "sha": SHA}
 
@@ -47,11 +49,10 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     number = payload_reader.read_field(given, "number", payload_reader.number)
     before = None if number is None else issues.get(db, repo["id"], number, lock=True)
     fields = payload_reader.read_fields(given, issues.FIELDS)
-    stale = upsert.is_outdated(before, fields)
-    stale = stale or issues.is_before_closing(before, fields, event)
+    closed = issues.is_before_closing(before, fields, event)
     own = issues.changed_later(db, before, given, event)
     issue_id = issues.put(db, repo, reported, event)
-    if issue_id is not None and not stale:
+    if issue_id is not None and not closed:
         kept = {name: value for name, value in given.items() if not own.has(name)}
         _write(db, repo, issue_id, kept)
     return issue_id
@@ -84,7 +85,10 @@ def _repository(given: dict[str, Any], end: str) -> str | None:
 def _write(db: Connection, repo: Row, issue_id: int, given: dict[str, Any]) -> None:
     before = of_issues(db, [issue_id]).get(issue_id)
     known = "{}" if before is None else before["details"]
-    fields = _fields(db, repo, given) | {"details": pull_details.read(db, given, known)}
+    fields = _fields(db, repo, given)
+    if upsert.is_outdated(before, fields):
+        return
+    fields["details"] = pull_details.read(db, given, known)
     if before is not None:
         upsert.update(db, "pull", before, fields)
         return

@@ -132,6 +132,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
         return
     if before["foreign_id"] is not None and not sources.is_signed(event):
         fields.pop("reported_at", None)
+    if _is_late_push(before, fields, event):
+        del fields["pushed_at"]
     upsert.update(db, "repository", before, fields | _visibility(given, event))
     after = payload_reader.read_field(given, "private", payload_reader.flag)
     if sources.is_signed(event) and after and not before["private"]:
@@ -146,6 +148,15 @@ def _is_outdated(before: Row, fields: Row, event: Row) -> bool:
     """
     first = sources.is_signed(event) and before["foreign_id"] is None
     return not first and upsert.is_outdated(before, fields)
+
+
+def _is_late_push(before: Row, fields: Row, event: Row) -> bool:
+    """Return whether a later push is known. A push need not change the time of the repository.
+
+    A time after the event's reception is from a wrong clock, or invented.
+    """
+    given, kept = fields.get("pushed_at"), before["pushed_at"]
+    return given is not None and kept is not None and given < kept <= event["received_at"]
 
 
 def _visibility(given: dict[str, Any], event: Row) -> Row:

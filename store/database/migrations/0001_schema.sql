@@ -868,7 +868,8 @@ CREATE TABLE pull (
     merged_at BIGINT,
     merged_by_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     merge_commit_sha TEXT,
-    details TEXT NOT NULL DEFAULT '{{}}'  -- JSON object: reviewers, sizes, and more that platforms tell
+    details TEXT NOT NULL DEFAULT '{{}}', -- JSON object: reviewers, sizes, and more that platforms tell
+    reported_at BIGINT                  -- the platform's time of the last update of the pull request
 );
 
 -- Finds a user's open pull requests, which a cap counts.

@@ -437,6 +437,36 @@ def test_a_pull_request_is_merged_and_its_fork_goes(platform: Platform) -> None:
     assert platform.world.store.read_sync(pulls.of_heads, platform.world.repo, [SHA]) == {}
 
 
+def test_a_comment_that_overtakes_a_pull_request_keeps_back_none_of_its_parts(
+    platform: Platform,
+) -> None:
+    def comment(seconds: int, **changed: Any) -> None:
+        at = {"updated_at": f"2026-11-20T10:00:{seconds:02}Z"}
+        on = issue(2, pull_request={"url": "https://forge.example"}, **at, **changed)
+        platform.report("issue_comment", "created", issue=on)
+
+    def change(action: str, seconds: int, **changed: Any) -> Row:
+        at = {"updated_at": f"2026-11-20T10:00:{seconds:02}Z"}
+        platform.report("pull_request", action, pull_request=pull(**at, **changed))
+        return pulled(platform)
+
+    comment(2)
+    found = change("opened", 1)
+    assert (found["head_ref"], found["head_sha"], found["base_ref"]) == ("changes", SHA, "main")
+    comment(6)
+    repo = {"full_name": "ada/engine"}
+    found = change("synchronize", 5, head={"ref": "changes", "sha": "e" * 40, "repo": repo})
+    assert found["head_sha"] == "e" * 40
+    comment(9, state="closed", closed_at="2026-11-20T10:00:08Z", title="Spelling")
+    closed = {"state": "closed", "closed_at": "2026-11-20T10:00:08Z"}
+    closed |= {"merged": True, "merged_at": "2026-11-20T10:00:08Z", "merge_commit_sha": "c" * 40}
+    found = change("closed", 8, **closed, head={"ref": "changes", "sha": "e" * 40, "repo": repo})
+    assert (found["merged_at"], found["merge_commit_sha"]) == (later(8), "c" * 40)
+    # An earlier payload of the pull request itself still changes nothing.
+    assert change("edited", 4) == found
+    assert platform.issue(2)["title"] == "Spelling"
+
+
 def test_comments_on_a_pull_request_update_its_issue(platform: Platform) -> None:
     platform.report("pull_request", "opened", pull_request=pull())
     found = pulled(platform)
@@ -513,6 +543,20 @@ def test_signed_payloads_update_the_settings_of_a_repository(signed: Platform) -
     assert repository(signed) == kept | {"stars": 9, "updated_at": signed.world.now}
     signed.report("push", repository=REPORTED | {"updated_at": "2026-11-19", "description": "Old"})
     assert repository(signed)["description"] == "It runs"
+
+
+def test_a_late_push_does_not_bring_back_an_earlier_time(platform: Platform) -> None:
+    now = platform.world.now // SECOND * SECOND
+
+    def pushed_at(seconds: int) -> int:
+        # The time of the repository stays, as it does with a push.
+        at = iso(now + seconds * SECOND)
+        platform.report("push", repository=REPORTED | {"pushed_at": at})
+        return int((repository(platform)["pushed_at"] - now) // SECOND)
+
+    assert [pushed_at(seconds) for seconds in (-9, -5, -7)] == [-9, -5, -5]
+    # A time that is still to come is wrong.
+    assert [pushed_at(seconds) for seconds in (3600, -4)] == [3600, -4]
 
 
 def test_an_empty_url_of_a_repository_is_none(signed: Platform) -> None:
