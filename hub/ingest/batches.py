@@ -163,14 +163,27 @@ def _follow_renames(db: Connection, found: Found, lines: Iterable[EventLine]) ->
     """Give lines the present name of their repository if they have another one."""
     known: dict[ReportedRepository | None, Row | None] = {}
     for line in lines:
-        if found[line.repository] is not None:
+        named = found[line.repository]
+        if isinstance(named, HubError) or not _may_mean_another(named, line):
             continue
         reported = repository_names.read(line.payload, line.repository)
         if reported not in known:
-            known[reported] = repository_names.find_renamed(db, reported)
+            known[reported] = _meant(db, named, line, reported)
         if (repo := known[reported]) is not None:
             line.repository = repo["full_name"]
             found[line.repository] = repo
+
+
+def _may_mean_another(named: Row | None, line: EventLine) -> bool:
+    return named is None or repository_names.is_another(named, line.payload)
+
+
+def _meant(
+    db: Connection, named: Row | None, line: EventLine, reported: ReportedRepository | None
+) -> Row | None:
+    if named is None:
+        return repository_names.find_renamed(db, reported)
+    return repository_names.find_successor(db, named, line.payload)
 
 
 def _errors(

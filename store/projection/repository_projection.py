@@ -64,16 +64,39 @@ def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
     If it is unknown and the event's source may describe it, create it.
     """
     reported = repository_names.read(payload)
-    if event["repo_id"]:
-        known = repositories.get(db, event["repo_id"])
-    elif reported is None or not _may_describe(db, event, reported.owner):
-        return None
-    else:
-        known = repository_names.find_reported(db, payload, reported.owner, reported.name)
-        known = known or _make(db, payload["repository"], reported.owner, reported.name)
-    if known is None or reported is None or not sources.is_signed(event):
+    known = repositories.get(db, event["repo_id"]) if event["repo_id"] else None
+    if reported is None or not sources.is_signed(event):
         return known
-    return _renamed(db, known, reported, payload["repository"])
+    if not event["repo_id"] or _has_left_its_name(known, reported, payload):
+        known = _described(db, event, payload, reported)
+    return known and _renamed(db, known, reported, payload["repository"])
+
+
+def _has_left_its_name(
+    known: Row | None, reported: repository_names.ReportedRepository, payload: dict[str, Any]
+) -> bool:
+    """Return whether another repository has got the name that this one had at the reception.
+
+    The event of the renaming was accepted then, and was still to become state.
+    """
+    if known is None or f"{reported.owner}/{reported.name}".lower() == known["full_name"].lower():
+        return False
+    same_owner = reported.owner.lower() == known["owner"].lower()
+    return same_owner and repository_names.is_another(known, payload)
+
+
+def _described(
+    db: Connection,
+    event: Row,
+    payload: dict[str, Any],
+    reported: repository_names.ReportedRepository,
+) -> Row | None:
+    """Return the repository that a payload names. If it is unknown, create it."""
+    owner, name = reported.owner, reported.name
+    if not _may_describe(db, event, owner):
+        return None
+    found = repository_names.find_reported(db, payload, owner, name)
+    return found or _make(db, payload["repository"], owner, name)
 
 
 def _may_describe(db: Connection, event: Row, owner: str) -> bool:

@@ -17,7 +17,7 @@ SELECT = (
     "SELECT r.id, r.owner_id, a.login AS owner, a.kind AS owner_kind, r.name,"
     " a.login || '/' || r.name AS full_name, r.private, r.description, r.default_branch,"
     " r.created_at, r.updated_at, r.pushed_at, r.homepage, r.language, r.topics, r.fork,"
-    " r.archived, r.forks, r.size"
+    " r.archived, r.forks, r.size, r.foreign_id"
     " FROM repository r JOIN account a ON a.id = r.owner_id"
 )
 

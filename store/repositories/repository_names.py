@@ -99,7 +99,39 @@ def find_reported(db: Connection, payload: dict[str, Any], owner: str, name: str
     The present name comes first, then the platform's id, and then a former name.
     """
     found = repositories.find(db, owner, name)
-    return found or find_renamed(db, read(payload, f"{owner}/{name}"))
+    if found is None:
+        return find_renamed(db, read(payload, f"{owner}/{name}"))
+    return find_successor(db, found, payload) or found
+
+
+def find_successor(db: Connection, repo: Row, payload: dict[str, Any]) -> Row | None:
+    """Return the repository that has taken this one's name, if a payload proves it by its id.
+
+    Both can have got another name, and the events about that can come later. Without a proof, the
+    platform may have made the repository of this name anew.
+    """
+    if not is_another(repo, payload):
+        return None
+    reported = read(payload, repo["full_name"])
+    if reported is None or reported.foreign_id is None:
+        return None
+    rows = db.all(
+        "SELECT id, name_key, foreign_id, created_at FROM repository"
+        " WHERE owner_id = :owner_id AND foreign_id = :foreign_id ORDER BY id DESC",
+        owner_id=repo["owner_id"],
+        foreign_id=reported.foreign_id,
+    )
+    for row in rows:
+        if row["created_at"] == reported.created_at or row["name_key"] == reported.former_name:
+            return repositories.get(db, row["id"])
+    return None
+
+
+def is_another(repo: Row, payload: dict[str, Any]) -> bool:
+    """Return whether a payload has the id of another repository of the platform than this one."""
+    given = payload_reader.read_part(payload, "repository")
+    foreign_id = payload_reader.read_field(given, "id", payload_reader.number)
+    return None not in (foreign_id, repo["foreign_id"]) and foreign_id != repo["foreign_id"]
 
 
 def find_renamed(db: Connection, reported: ReportedRepository | None) -> Row | None:

@@ -367,3 +367,47 @@ async def test_a_present_name_comes_before_id_and_former_name(
     assert (await post(forge, {"repository": REPORTED})).is_success
     assert not [sql for sql in asked if "repository_name" in sql]
     assert kept(store)[0]["repo_id"] == other["id"]
+
+
+@pytest.mark.usefixtures("described")
+@pytest.mark.parametrize(
+    ("repository", "found"),
+    [
+        ({"created_at": "2026-01-02T00:00:00Z"}, "vault"),
+        # It was made anew, or belongs to another platform.
+        ({"created_at": "2026-01-03T00:00:00Z"}, "hello"),
+        ({}, "hello"),
+        ({"id": 79, "created_at": "2026-01-02T00:00:00Z"}, "hello"),
+    ],
+)
+async def test_a_name_that_another_repository_has_taken_reaches_its_hooks(
+    forge: httpx.AsyncClient, store: Store, seed: Any, repository: Row, found: str
+) -> None:
+    """The platform renames hello, and gives its name to vault, before that is state."""
+    described = {"id": 78, "full_name": "octo/vault", "created_at": "2026-01-02T00:00:00Z"}
+    event = {"id": 1, "name": "push", "action": None, "repo_id": 0, "source_id": 1}
+    event["received_at"] = store.clock.now()
+    store.write_sync(projection_table.project, event, {"repository": described})
+    given = {"id": 78, "full_name": "octo/hello"} | repository
+    assert (await post(forge, {"repository": given})).is_success
+    body = orjson.dumps({"event": "push", "payload": {"repository": given}})
+    signed = {"X-Hub-Signature-256": signature("s3cret", body)}
+    signed["Content-Type"] = "application/x-ndjson"
+    del forge.headers["Authorization"]
+    assert (await forge.post(EVENTS, content=body, headers=signed)).is_success
+    wanted = {"vault": seed.vault, "hello": seed.hello}[found]["id"]
+    assert [row["repo_id"] for row in kept(store)] == [wanted, wanted]
+
+
+@pytest.mark.usefixtures("described")
+async def test_the_action_proves_that_a_name_has_another_repository(
+    forge: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    event = {"id": 1, "name": "push", "action": None, "repo_id": 0, "source_id": 1}
+    event["received_at"] = store.clock.now()
+    described = {"repository": {"id": 78, "full_name": "octo/vault"}}
+    store.write_sync(projection_table.project, event, described)
+    changes = {"repository": {"name": {"from": "Vault"}}}
+    renamed = {"action": "renamed", "repository": {"id": 78, "full_name": "octo/hello"}}
+    assert (await post(forge, renamed | {"changes": changes})).is_success
+    assert kept(store)[0]["repo_id"] == seed.vault["id"]

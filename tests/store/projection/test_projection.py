@@ -813,6 +813,40 @@ def test_a_new_name_is_followed_in_an_event_of_the_known_repository(signed: Plat
     assert name_now(signed) == "motor", "a source did not sign it"
 
 
+def test_a_new_repository_with_the_name_of_a_renamed_one_is_another(signed: Platform) -> None:
+    """When its event was accepted, the event of the renaming was still to become state."""
+    signed.report("push", repository=REPORTED)
+    renaming(signed, "engine", "motor")
+    before = repository(signed)
+    new = REPORTED | {"id": 7, "created_at": WHEN, "description": "The next one"}
+    signed.report("issues", "opened", repository=new, issue=issue())
+    assert repository(signed) == before
+    made = required(named(signed, "ada/engine"))
+    assert (made["foreign_id"], made["description"]) == (7, "The next one")
+    assert signed.world.store.read_sync(issues.get, made["id"], 1) is not None
+    # Without a renaming, the platform made the repository of this name anew.
+    anew = REPORTED | {"id": 8, "full_name": "ada/motor", "updated_at": "2026-11-21T00:00:00Z"}
+    signed.report("repository", "created", repository=anew)
+    assert repository(signed)["foreign_id"] == 8
+
+
+def test_a_renaming_to_a_name_whose_renaming_comes_later_mixes_up_nothing(
+    signed: Platform,
+) -> None:
+    other, signed.repo_id = signed.world.another_repo(), 0
+    of_other = {"id": 7, "full_name": "ada/other", "created_at": WHEN}
+    signed.report("push", repository=REPORTED)
+    signed.report("push", repository=of_other)
+    renaming(signed, "engine", "other")
+    taken = REPORTED | {"full_name": "ada/other"}
+    signed.report("issues", "opened", repository=taken, issue=issue())
+    assert signed.issue()["title"] == "Spelling error"
+    renaming(signed, "other", "last", **of_other | {"full_name": "ada/last"})
+    signed.report("push", repository=taken)
+    assert (repository(signed)["foreign_id"], name_now(signed)) == (REPORTED["id"], "other")
+    assert required(named(signed, "ada/last"))["id"] == other["id"]
+
+
 @pytest.mark.parametrize("repo_id", [0, 1])
 def test_late_events_bring_back_no_former_name(signed: Platform, repo_id: int) -> None:
     signed.report("push", repository=REPORTED)
