@@ -13,11 +13,14 @@ from hub.auth.token_rights import (
     covers,
     suffices,
 )
+from hub.auth.viewing import viewer_of
 from hub.http.errors import Forbidden
 from store import Connection, Row
 from store.accounts import administrators, organizations, sso
 from store.accounts.memberships import OwnSelection
 from store.errors import Missing
+from store.repositories import collaborators
+from store.repositories.repositories import ROLES
 
 NOT_AN_OWNER = "Must be an owner of the organization."
 NOT_A_MEMBER = "Must be a member of the organization."
@@ -64,6 +67,29 @@ class OnOrg(Access):
         check_sign_on(db, caller, row["id"], row["login"])
         if self.owner and role != "admin":
             raise Forbidden(NOT_AN_OWNER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrCollaborator(OnOrg):
+    """Membership of the organization, or a role in one of its repositories that the token shows.
+
+    Collaborators need not be members.
+    """
+
+    @property
+    def requirement(self) -> str:
+        return f"{super(OrCollaborator, self).requirement[:-1]}, or any in one of its repositories."
+
+    def role_of(self, db: Connection, caller: Caller, row: Row) -> str | None:
+        known = super(OrCollaborator, self).role_of(db, caller, row)
+        return "collaborator" if known is None and self.collaborates(db, caller, row) else known
+
+    def collaborates(self, db: Connection, caller: Caller, row: Row, *roles: str) -> bool:
+        """Return whether the caller has one of these roles, or any, in one of the repositories."""
+        ((permission, _),) = self.permissions
+        return collaborators.collaborates(
+            db, row["id"], caller.account_id, viewer_of(caller, permission), roles or ROLES
+        )
 
 
 def own_memberships(db: Connection, caller: Caller) -> OwnSelection:

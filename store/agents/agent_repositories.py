@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable
 
-from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import RepositoryViewer, may_see, visible_among
 from store.agents import agent_variables
 from store.agents.agent_variables import SELECTED, find
 from store.database import paging
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
 from store.repositories import repositories
 
@@ -84,27 +83,3 @@ def select(db: Connection, row: Row, repo_id: int, *, wanted: bool) -> bool:
     before = ids(db, row["id"])
     after = before | {repo_id} if wanted else before - {repo_id}
     return agent_variables.update(db, row, selected=after)
-
-
-def collaborates(
-    db: Connection,
-    organization_id: int,
-    account_id: int,
-    viewer: RepositoryViewer,
-    roles: Iterable[str],
-) -> bool:
-    """Return whether an account was granted one of these roles in a repository of the organization.
-
-    Only repositories that the viewer may see count.
-    """
-    shown, given = may_see(db, viewer)
-    return db.exists(
-        f"SELECT 1 FROM {GRANTS} AS p JOIN repository r ON r.id = p.repo_id"
-        " JOIN account a ON a.id = r.owner_id WHERE p.account_id = :account_id"
-        f" AND p.role IN (SELECT t.role FROM {db.each('roles', role='text')} AS t)"
-        f" AND r.owner_id = :organization_id AND {shown} LIMIT 1",
-        account_id=account_id,
-        organization_id=organization_id,
-        roles=json_array(roles),
-        **given,
-    )

@@ -4,11 +4,12 @@ The owner administers it. An organization's owners administer its repositories, 
 read them. Collaborators have the role that they were granted. The highest role counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
+from store.accounts.viewers import RepositoryViewer, may_see
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.repositories.repositories import ROLES, role_of
@@ -143,4 +144,28 @@ def _rows(
         f"{sql} (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
         account_id=account_id,
         ids=json_array(set(ids)),
+    )
+
+
+def collaborates(
+    db: Connection,
+    organization_id: int,
+    account_id: int,
+    viewer: RepositoryViewer,
+    roles: Iterable[str],
+) -> bool:
+    """Return whether an account was granted one of these roles in a repository of the organization.
+
+    Only repositories that the viewer may see count.
+    """
+    shown, given = may_see(db, viewer)
+    return db.exists(
+        f"SELECT 1 FROM {GRANTS} AS p JOIN repository r ON r.id = p.repo_id"
+        " JOIN account a ON a.id = r.owner_id WHERE p.account_id = :account_id"
+        f" AND p.role IN (SELECT t.role FROM {db.each('roles', role='text')} AS t)"
+        f" AND r.owner_id = :organization_id AND {shown} LIMIT 1",
+        account_id=account_id,
+        organization_id=organization_id,
+        roles=json_array(roles),
+        **given,
     )

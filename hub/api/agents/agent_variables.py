@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from hub.api.agents import agent_serializers
 from hub.api.agents.agent_serializers import AgentVariable, AgentVariableEvent, Visibility
 from hub.auth.credentials import Caller
-from hub.auth.organization_access import OnOrg
+from hub.auth.organization_access import OrCollaborator
 from hub.auth.viewing import viewer_of
 from hub.http.errors import Forbidden
 from hub.http.response import TypedReply
@@ -42,7 +42,7 @@ NO_PUSH = "Must have push access to a repository of the organization."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AsCollaborator(OnOrg):
+class AsCollaborator(OrCollaborator):
     """Owners, and collaborators in one of the organization's repositories that their token can see.
 
     Collaborators need not be members. To change something, they need push access there.
@@ -58,25 +58,13 @@ class AsCollaborator(OnOrg):
             f"{', '.join(self.roles)}."
         )
 
-    def role_of(self, db: Connection, caller: Caller, row: Row) -> str | None:
-        known = super(AsCollaborator, self).role_of(db, caller, row)
-        if known is not None or not self._collaborates(db, caller, row):
-            return known
-        return "collaborator"
-
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         super(AsCollaborator, self).see(db, caller, row)
         assert caller is not None, "this access requires a token"
         if organizations.role_of(db, row, caller.account) == "admin":
             return
-        if not self._collaborates(db, caller, row, *self.roles):
+        if not self.collaborates(db, caller, row, *self.roles):
             raise Forbidden(self.refusal)
-
-    def _collaborates(self, db: Connection, caller: Caller, row: Row, *roles: str) -> bool:
-        viewer = viewer_of(caller, PERMISSION)
-        return agent_repositories.collaborates(
-            db, row["id"], caller.account_id, viewer, roles or repositories.ROLES
-        )
 
 
 READ = AsCollaborator(

@@ -7,7 +7,7 @@ from typing import Any
 
 from hub.api.artifacts import artifact_serializers
 from hub.api.artifacts.artifact_serializers import DeploymentEntry, DeploymentError
-from hub.auth.organization_access import on_org
+from hub.auth.organization_access import OrCollaborator
 from hub.auth.viewing import viewer_of
 from hub.http.errors import Forbidden, NotFound
 from hub.rest.context import Context
@@ -21,8 +21,11 @@ from store.errors import Invalid, Missing
 PERMISSION = "artifact_metadata"
 # An artifact is as private as its repository: `public_repo` shows none of private repositories.
 SCOPES, PUBLIC_SCOPES = ("repo",), ("public_repo",)
-READ = on_org(PERMISSION, "read", scopes=SCOPES, public_scopes=PUBLIC_SCOPES)
-WRITE = on_org(PERMISSION, "write", scopes=SCOPES, public_scopes=PUBLIC_SCOPES)
+# The right to push to its repository decides, and who has it need not be a member.
+READ, WRITE = (
+    OrCollaborator(permissions=((PERMISSION, level),), scopes=SCOPES, public_scopes=PUBLIC_SCOPES)
+    for level in ("read", "write")
+)
 CLUSTER = re.compile(r"[a-zA-Z0-9._-]{1,128}")
 RESOURCE = "Deployment"
 REASONS = {

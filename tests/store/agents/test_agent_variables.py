@@ -10,7 +10,7 @@ from store.accounts.viewers import RepositoryViewer
 from store.agents import agent_repositories, agent_variables
 from store.agents.variable_names import checked
 from store.errors import Conflict, Invalid, Missing
-from store.repositories import repositories
+from store.repositories import collaborators, repositories
 
 
 @pytest.mark.parametrize("name", ["a", "_", "A9_", "x" * 255, "github"])
@@ -82,4 +82,4 @@ def test_those_with_one_of_the_roles_collaborate(
     for shown, found in ((True, collaborates), (False, False)):
         viewer = RepositoryViewer(somebody, private=shown)
         given = (org["id"], somebody["id"], viewer, ["triage", "write"])
-        assert world.store.read_sync(agent_repositories.collaborates, *given) is found
+        assert world.store.read_sync(collaborators.collaborates, *given) is found

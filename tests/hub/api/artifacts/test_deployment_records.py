@@ -13,11 +13,12 @@ from statement_log import statements
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
-from store.accounts import apps
+from store.accounts import accounts, apps
 from store.apps import installation_tokens, installations
 from store.artifacts import artifacts, deployment_records
 from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.clock import MovableClock
+from store.repositories import repositories
 
 
 def cluster(*deployments: Row, **given: Any) -> Row:
@@ -242,6 +243,38 @@ async def test_a_deployment_record_needs_the_right_to_push(
         assert answer.status_code == status
         if status == 403:
             assert_error(answer, 403, "Must have push access to Repository.")
+
+
+async def test_a_collaborator_who_is_no_member_records_deployments(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    for login, repo, role in (("guest", acme.safe, "write"), ("reader", acme.tools, "read")):
+        acme.people[login] = store.write_sync(accounts.create, login)["id"]
+        store.write_sync(repositories.grant, repo["id"], acme.people[login], role)
+    acme.people["stranger"] = store.write_sync(accounts.create, "stranger")["id"]
+    at = f"{AT}/metadata/storage-record"
+    place = {"name": "bell", "digest": digest(), "registry_url": "https://registry.example"}
+    for login, repo, status in (
+        ("guest", "safe", 200),
+        ("guest", "bells", 403),
+        ("reader", "tools", 403),
+        ("reader", "safe", 404),
+        ("stranger", "tools", 404),
+    ):
+        headers, named = acme.by(login), {"github_repository": repo}
+        entries = cluster(deployment(**named))
+        for path, body in ((RECORD, record(**named)), (at, place | named), (CLUSTER, entries)):
+            answer = await hub.post(path, json=body, headers=headers)
+            assert answer.status_code == status, (login, repo, path, answer.text)
+    # The token must show the repository.
+    shown = await hub.post(RECORD, json=record(), headers=acme.by("guest", "public_repo"))
+    assert_error(shown, 404, "Not Found")
+    for login, many in (("guest", 2), ("reader", 0)):
+        assert len(await records(hub, headers=acme.by(login))) == many
+    listed = await hub.get(
+        f"{AT}/{digest()}/metadata/deployment-records", headers=acme.by("stranger")
+    )
+    assert_error(listed, 404, "Not Found")
 
 
 async def test_an_installation_writes_records_of_its_organization(
