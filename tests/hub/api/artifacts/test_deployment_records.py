@@ -245,7 +245,7 @@ async def test_a_deployment_record_needs_the_right_to_push(
             assert_error(answer, 403, "Must have push access to Repository.")
 
 
-async def test_a_collaborator_who_is_no_member_records_deployments(
+async def test_a_collaborator_without_membership_records_deployments(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
     for login, repo, role in (("guest", acme.safe, "write"), ("reader", acme.tools, "read")):
