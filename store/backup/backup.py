@@ -25,6 +25,7 @@ from store.errors import Conflict, Unavailable, Unusable, from_os_error
 
 PACKED = ".zst"
 KEY = ".key"
+PART = ".part"
 CHUNK = 1024 * 1024
 # In bytes. The disk needs room beside the copy for what the daemon writes meanwhile.
 SPARE = 64 * 1024 * 1024
@@ -135,10 +136,10 @@ def _unfinished(target: Path, database: Path) -> Iterator[Path]:
 
     Its name is unique, because another backup may be made for the same target.
     """
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
     try:
         for name in (f"{glob.escape(target.name)}.{'[0-9a-f]' * 8}", _default_names(database)):
-            _remove_old_parts(target.parent, f".{name}.part*")
+            _remove_old_parts(target.parent, f".{name}{PART}*")
         file_copy.make_private(part)
         yield part
     finally:
@@ -200,10 +201,28 @@ def prune_backups(made: Path, database: Path, many: int) -> list[Path]:
     return gone
 
 
+def find_leftovers(folder: Path, database: Path) -> tuple[list[Path], list[Path]]:
+    """Return what interrupted backups have left in a directory: parts, and keys without a backup.
+
+    A key without a backup may also belong to a backup that was moved.
+    """
+    parts = [path for path in folder.glob(f".*{PART}*") if _is_old(path)]
+    ends = (database.suffix or PACKED, PACKED)
+    keys = [path for path in folder.glob(f"*{KEY}") if path.with_suffix("").suffix in ends]
+    return sorted(parts), sorted(path for path in keys if not _exists(path.with_suffix("")))
+
+
 def _remove_old_parts(folder: Path, pattern: str) -> None:
     """Delete what interrupted backups have left."""
     for path in folder.glob(pattern):
-        # A younger file may belong to a backup that is being made. Another user's may stay.
+        # Another user's may stay.
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > 86_400:
+            if _is_old(path):
                 path.unlink()
+
+
+def _is_old(part: Path) -> bool:
+    """Return whether this is no backup that is being made."""
+    with contextlib.suppress(FileNotFoundError):
+        return time.time() - part.stat().st_mtime > 86_400
+    return False

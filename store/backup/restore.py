@@ -2,6 +2,8 @@
 
 import contextlib
 import errno
+import glob
+import itertools
 import os
 import shutil
 import sqlite3
@@ -21,12 +23,14 @@ from store.database.sqlite import file, private_file
 from store.database.sqlite.connections import SqliteSession
 from store.database.sqlite.errors import cannot_open
 from store.database.sqlite.file import DatabaseSummary
-from store.database.sqlite.lost_content import has_content, log_path
+from store.database.sqlite.lost_content import has_content, log_path, unfinished_restore
 from store.database.sqlite.private_file import BESIDE
 from store.errors import Unusable, from_os_error
 from store.pg_migration.tables import no_notifier
 
 CHUNK = 1024 * 1024
+# The files of a database.
+ENDS = ("", *BESIDE)
 MAGIC = b"\x28\xb5\x2f\xfd"
 # The number of values tried for each kind of secret.
 TRIED = 1_000
@@ -63,7 +67,7 @@ def prepare(source: Path, database: Path) -> Iterator[PreparedBackup]:
             f"{source} is a database that was not closed, and no backup: its last changes are in"
             f" {source}-wal. `tocsin backup` makes one file of both"
         )
-    part = database.with_name(f".{database.name}.restoring")
+    part = unfinished_restore(database)
     try:
         _unpack(source, part)
         found = file.verify_database(part, source)
@@ -81,7 +85,7 @@ def prepare(source: Path, database: Path) -> Iterator[PreparedBackup]:
 
 def _remove(part: Path) -> None:
     """Delete a database with the files that SQLite keeps beside it."""
-    for end in ("", *BESIDE, "-journal"):
+    for end in (*ENDS, "-journal"):
         _beside(part, end).unlink(missing_ok=True)
 
 
@@ -196,7 +200,7 @@ def _set_aside(database: Path, moment: str) -> Path:
     """Give the database another name, and move its log there. Return its path, or the log's if
     only that is left.
     """
-    aside = database.with_name(f"{database.stem}.replaced-{moment}{database.suffix}")
+    aside = _free_name(database, moment)
     logs = [(_beside(database, end), _beside(aside, end)) for end in BESIDE]
     for log, kept in logs:
         if log.exists():
@@ -211,6 +215,22 @@ def _set_aside(database: Path, moment: str) -> Path:
         return log_path(aside)
     _name(database, aside, Path.replace)
     return aside
+
+
+def _free_name(database: Path, moment: str) -> Path:
+    """Return a name that no earlier restore has used, not even in the same second."""
+    stem, suffix = f"{database.stem}.replaced-{moment}", database.suffix
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    paths = (database.with_name(f"{name}{suffix}") for name in names)
+    return next(
+        path for path in paths if not any(os.path.lexists(_beside(path, end)) for end in ENDS)
+    )
+
+
+def find_replaced(database: Path) -> list[Path]:
+    """Return the files beside a database that restores have put aside, oldest first."""
+    name = f"{glob.escape(database.stem)}.replaced-*{glob.escape(database.suffix)}"
+    return sorted(path for end in ENDS for path in database.parent.glob(f"{name}{end}"))
 
 
 def _settled(database: Path) -> bool:

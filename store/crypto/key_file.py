@@ -6,6 +6,7 @@ every process can decrypt with it before any process encrypts with it.
 
 import contextlib
 import fcntl
+import glob
 import hashlib
 import os
 import secrets
@@ -70,6 +71,13 @@ def parse(text: bytes) -> list[Key]:
     if not keys:
         raise Unusable("the key file has no key")
     return keys
+
+
+def find_leftovers(path: Path) -> list[Path]:
+    """Return what interrupted changes of a key file have left beside it. Nothing needs it."""
+    name = f".{glob.escape(path.name)}"
+    ends = (".part", f".{'[0-9a-f]' * 8}.part")
+    return sorted(found for end in ends for found in path.parent.glob(f"{name}{end}"))
 
 
 def missing(keys: Sequence[Key], others: Sequence[Key]) -> list[Key]:

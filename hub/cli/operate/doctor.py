@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hub.admin.health import DAMAGED
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from hub.cli.operate import doctor_data as data
+from hub.cli.operate import doctor_leftovers as leftovers
 from hub.cli.operate import doctor_machine as machine
 from hub.cli.operate.backup import key_path
 from hub.cli.operate.diagnosis import BAD, LEVELS, Finding, bad, examine, good, warning, worst
@@ -153,6 +155,9 @@ def _machine(settings: Settings, database: Path | None) -> Iterator[Finding]:
     yield from examine("disk", lambda: machine.check_disk(settings, database))
     yield from examine("descriptors", lambda: machine.check_descriptors(settings))
     yield from examine("programs", lambda: machine.check_programs(settings))
+    yield from examine("leftovers", lambda: leftovers.check_key_leftovers(key))
+    if database is not None and database.parent.is_dir():
+        yield from examine("leftovers", lambda: leftovers.check_restores(database))
 
 
 def _data(settings: Settings, database: Path | None) -> Iterator[Finding]:
@@ -192,3 +197,6 @@ def _store(store: Store, settings: Settings, database: Path | None) -> Iterator[
     yield from examine("callbacks", lambda: check_callbacks(store, settings))
     embedded = database is not None
     yield from examine("backup", lambda: data.check_backups(store, embedded=embedded))
+    if database is not None:
+        beside = partial(leftovers.check_backup_leftovers, store, settings, database)
+        yield from examine("leftovers", beside)

@@ -15,6 +15,12 @@ def require_content(database: Path) -> None:
 
     If it is missing, a worker's lock and a key are not enough: somebody may have begun anew.
     """
+    copy = unfinished_restore(database)
+    if _size(database) is None and has_content(copy):
+        raise Damaged(
+            f"the database {database} is missing, and {copy} shows that a restore was interrupted:"
+            f" run `tocsin restore` again. To begin without the old data, delete {copy.name}"
+        )
     # Who makes a database gives it content before these are made. So its own size comes last.
     log = log_path(database)
     logged = [log] if _size(log) else []
@@ -29,6 +35,11 @@ def require_content(database: Path) -> None:
         " that it was in use: stop tocsin, and restore a backup with `tocsin restore`. To begin"
         f" without the old data, move {database.name} and {log.name} away"
     )
+
+
+def unfinished_restore(database: Path) -> Path:
+    """Return the path of the copy that a restore makes before it replaces the database."""
+    return database.with_name(f".{database.name}.restoring")
 
 
 def has_content(path: Path) -> bool:
