@@ -254,6 +254,8 @@ class Worker:
         await self.start_stopping()
 
     async def _stop(self) -> None:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self._tuning.stop_grace
         self._periodic.stop()
         await self.jobs.stop()
         self._stop_announcing()
@@ -261,7 +263,8 @@ class Worker:
         self._polls.cancel()
         await self.websub.stop()
         await self.projector.stop()
-        await self.dispatcher.stop(self._tuning.stop_grace)
+        # If the database does not answer, the others have taken some of the time.
+        await self.dispatcher.stop(max(ends - loop.time(), 0.0))
         await self.lease.release()
         await self._client.close()
         if self.senders is not None:

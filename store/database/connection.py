@@ -239,6 +239,12 @@ class Engine(Protocol):
     async def listen_for_waiters(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
         """Listen for the notifications of `waiters_notifier` in other processes, like `listen`."""
 
+    def disconnect(self) -> None:
+        """Let all transactions fail with Unavailable, also those that wait for a server's answer.
+
+        It may be called on any thread. `close` still has to follow.
+        """
+
     def close(self) -> None: ...
 
 

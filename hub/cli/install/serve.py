@@ -8,6 +8,7 @@ import importlib
 import logging
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from hub.cli.service.configuration import (
 )
 from hub.cli.service.daemon import Daemon
 from hub.cli.service.daemon_record import recorded
-from hub.cli.service.exit_timer import exit_soon
+from hub.cli.service.exit_timer import database_timer, exit_soon
 from hub.cli.service.notify import Notifier, inherited_sockets
 from hub.cli.service.reload import reload_on_hangup
 from hub.cli.service.watchdog_ping import ping_watchdog
@@ -87,9 +88,19 @@ def serve(only: str | None, config: Path | None, store_url: str | None, **given:
 
 
 async def _serve(daemon: Daemon, only: str | None) -> None:
+    with database_timer(daemon.store) as start_timer:
+        await _serve_until(daemon, only, start_timer)
+
+
+async def _serve_until(daemon: Daemon, only: str | None, start_timer: Callable[[], None]) -> None:
+    def received() -> None:
+        daemon.ended.set()
+        # The database may stand still during the start too.
+        start_timer()
+
     try:
         async with contextlib.AsyncExitStack() as stack:
-            stack.enter_context(signals(daemon.ended.set))
+            stack.enter_context(signals(received))
             with collector_off():
                 await _start(daemon, only, stack)
                 daemon.record = stack.enter_context(recorded(daemon.settings, only))

@@ -79,6 +79,9 @@ class PostgresEngine:
     async def listen_for_waiters(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
         return await listen(self._conninfo, called)
 
+    def disconnect(self) -> None:
+        self.connections.disconnect()
+
     def close(self) -> None:
         self._remote_notifier.close()
         self.connections.close()

@@ -1,12 +1,15 @@
 """PostgreSQL's connection pool, which fails fast while the database is known to be unreachable."""
 
+import contextlib
 import logging
+import os
 import random
 import select
+import socket
 import threading
 import time
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -72,6 +75,7 @@ class PostgresPool:
         self._away: str | None = None
         self._ask_at = 0.0
         self._planned_since: WeakKeyDictionary[Raw, float] = WeakKeyDictionary()
+        self._open: WeakSet[Raw] = WeakSet()
         self._pool: ConnectionPool[Raw] = ConnectionPool(
             conninfo,
             connection_class=ErrorTrackingConnection,
@@ -121,6 +125,8 @@ class PostgresPool:
             self._ask_at = now + 2 * PATIENCE
 
     def _prepare(self, raw: Raw) -> None:
+        with self._lock:
+            self._open.add(raw)
         try:
             _prepare_session(raw)
             self._history.check(raw)
@@ -154,8 +160,28 @@ class PostgresPool:
             raw.close()
         self._pool.putconn(raw)
 
+    def disconnect(self) -> None:
+        """Lend no more connections, and cut those that are in use.
+
+        Without that, a thread would wait for the answer of a frozen server for as long as the
+        server's machine acknowledges what it gets.
+        """
+        self._pool.close(timeout=0)
+        with self._lock:
+            connections = [*self._open]
+        for raw in connections:
+            with contextlib.suppress(OSError, psycopg.Error):
+                _cut(raw)
+
     def close(self) -> None:
         self._pool.close()
+
+
+def _cut(raw: Raw) -> None:
+    """Let the thread that waits for an answer on this connection see its end."""
+    # The connection is its thread's, which closes it.
+    with socket.socket(fileno=os.dup(raw.fileno())) as duplicate:
+        duplicate.shutdown(socket.SHUT_RDWR)
 
 
 def _prepare_session(raw: Raw) -> None:

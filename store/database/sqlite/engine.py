@@ -100,6 +100,9 @@ class SqliteEngine:
     async def listen_for_waiters(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
         return await listen(hub_socket_path(self.path), called)
 
+    def disconnect(self) -> None:
+        """Do nothing: no server answers."""
+
     def close(self) -> None:
         if self._remote_notifier is not None:
             self._remote_notifier.close()

@@ -121,6 +121,7 @@ class Receiver:
 
     def __init__(self, log: Path, port: int) -> None:
         self._log = log.open(encoding="utf-8")
+        self._hold = log.with_name("hold")
         self._half = ""
         self.url = f"http://127.0.0.1:{port}"
         self.receipts: list[Receipt] = []
@@ -139,6 +140,13 @@ class Receiver:
         """Return the delivery ids and the paths of the deliveries that arrived so far."""
         self.look()
         return self._arrived
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Let requests arrive and have no answer during the block."""
+        self._hold.touch()
+        yield
+        self._hold.unlink()
 
     def close(self) -> None:
         self._log.close()

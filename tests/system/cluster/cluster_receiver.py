@@ -1,4 +1,4 @@
-"""A program that answers every POST with 200, and logs it.
+"""A program that logs every POST, and answers it with 200, but not while there is a file `hold`.
 
 Each line of the log has seconds since the epoch, path, delivery id and user agent.
 """
@@ -21,8 +21,9 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Receiver(asyncio.Protocol):
-    def __init__(self, log: TextIO) -> None:
+    def __init__(self, log: TextIO, hold: Path) -> None:
         self._log = log
+        self._hold = hold
         self._data = b""
         self._transport: Any = None
 
@@ -42,14 +43,22 @@ class Receiver(asyncio.Protocol):
         self._data = self._data[whole:]
         names = " ".join(found[name].decode() for name in ("path", "guid", "agent"))
         self._log.write(f"{time.time():.6f} {names}\n")
-        self._transport.write(OK)
+        self._answer()
         return True
+
+    def _answer(self) -> None:
+        if self._hold.exists():
+            asyncio.get_running_loop().call_later(0.05, self._answer)
+        else:
+            self._transport.write(OK)
 
 
 async def receive(path: Path) -> None:
     with path.open("w", encoding="utf-8") as log:
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: Receiver(log), "127.0.0.1", 0)
+        server = await loop.create_server(
+            lambda: Receiver(log, path.with_name("hold")), "127.0.0.1", 0
+        )
         print(server.sockets[0].getsockname()[1], flush=True)
         while True:
             await asyncio.sleep(0.05)
