@@ -45,10 +45,26 @@ class PathType(click.Path):
         return super().convert(value, param, ctx)
 
 
+class FileOrDirectoryType(PathType):
+    """A path to write to. With a slash at its end, it is a directory, and must exist."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        text = os.fspath(value)
+        if text.endswith("/") and not os.path.isdir(text):  # noqa: PTH112 - Path drops the slash
+            self.fail(f"there is no directory {text}: make it first", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 EMPTY = "it is empty"
 # Not `readable`: the command that opens the file reports the error with a remedy. Click's own check
 # would report it without one.
 PATH = PathType(path_type=Path, readable=False)
+FILE_OR_DIRECTORY = FileOrDirectoryType(path_type=Path, readable=False)
 # The database's ids have 64 bits, and a query may add 1 to an id.
 LARGEST_ID = 2**63 - 2
 

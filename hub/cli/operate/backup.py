@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from hub.cli.console import exits, options, output
-from hub.cli.console.arguments import PATH
+from hub.cli.console.arguments import FILE_OR_DIRECTORY
 from hub.cli.console.grammar import command
 from hub.cli.console.interactive import interrupted_by
 from hub.cli.console.progress import bar
@@ -25,7 +25,7 @@ from worker.imports.directories import ImportDirectories
 
 
 @command(examples=["tocsin backup /var/backups/tocsin.db"])
-@click.argument("file", required=False, type=PATH)
+@click.argument("file", required=False, type=FILE_OR_DIRECTORY)
 @click.option("--with-key", is_flag=True,
               help="Also copy the key, to FILE.key, for its owner only.")  # fmt: skip
 @click.option(
@@ -65,9 +65,10 @@ def backup(
         _leave_to_postgres("tocsin.dump" if file is None else str(file))
     database = sqlite_path(settings.store, settings.data_dir)
     with _opening(settings) as store:
+        if keep is not None and file is not None and not file.is_dir():
+            kind = "a file" if file.exists() else "missing: make it first"
+            raise click.UsageError(f"--keep needs a directory as FILE, and {file} is {kind}")
         target = _target(file, settings, database, compress, store.clock.now())
-        if keep is not None and file == target:
-            raise click.UsageError("--keep needs a directory as FILE")
         with interrupted_by(SIGINT, SIGTERM, SIGHUP), bar("copying") as on_progress:
             made = making.create_backup(
                 database,

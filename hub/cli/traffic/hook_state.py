@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli.console import options
+from hub.cli.console import options, output
 from hub.cli.console.arguments import DurationType
 from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
@@ -57,14 +57,22 @@ def pause(store: Store, hook_id: int) -> None:
 def resume(store: Store, hook_id: int) -> None:
     """End the pause of a hook: what waits for it is sent now."""
 
-    def end(db: Connection) -> int:
-        hook_pauses.resume(db, find(db, hook_id))
+    def end(db: Connection) -> tuple[Row, int]:
+        hook = find(db, hook_id)
+        hook_pauses.resume(db, hook)
         health = hook_health.get(db, hook_id)
-        return 0 if health is None else int(health["waiting"])
+        return hook, 0 if health is None else int(health["waiting"])
 
-    waiting = store.write_sync(end)
-    more = " or more" if waiting >= hook_health.MOST else ""
-    click.echo(f"hook {hook_id} is not paused; {waiting}{more} deliveries wait for it")
+    hook, waiting = store.write_sync(end)
+    state = "was not paused" if hook["paused_at"] is None else "is resumed"
+    click.echo(f"hook {hook_id} {state}; {_waiting(waiting)}")
+    if not hook["active"]:
+        output.print_note(f"it is inactive: `tocsin hook enable {hook_id}` makes it active")
+
+
+def _waiting(many: int) -> str:
+    more = " or more" if many >= hook_health.MOST else ""
+    return "1 delivery waits for it" if many == 1 else f"{many}{more} deliveries wait for it"
 
 
 @command(
@@ -84,18 +92,18 @@ def silence(store: Store, hook_id: int, span: int, end: bool) -> None:
     begins then.
     """
 
-    def change(db: Connection) -> None:
+    def change(db: Connection) -> str:
         ids = [find(db, hook_id)["id"]]
         if end:
+            silenced = bool(hook_silences.active(db, ids))
             hook_silences.end(db, ids)
-        else:
-            hook_silences.silence(db, ids, db.now + span, audit_actor.person())
+            return "is not silenced any more" if silenced else "was not silenced"
+        until = db.now + span
+        hook_silences.silence(db, ids, until, audit_actor.person())
+        ends = f"`tocsin hook silence {hook_id} --end` ends it before"
+        return f"is silenced until {output.plain(output.format_time(until))}; {ends}"
 
-    store.write_sync(change)
-    if end:
-        click.echo(f"hook {hook_id} is not silenced")
-    else:
-        click.echo(f"hook {hook_id} is silenced; `tocsin hook silence {hook_id} --end` ends it")
+    click.echo(f"hook {hook_id} {store.write_sync(change)}")
 
 
 @command(examples=["tocsin hook ping 1"])

@@ -364,6 +364,17 @@ def test_the_newest_are_kept(run, seeded):
     run("backup", folder, "--keep", 0, code=2)
 
 
+def test_a_directory_to_keep_backups_in_must_exist(run, seeded):
+    reason = run("backup", "nowhere", "--keep", "3", "--compress", code=2).stderr
+    assert "--keep needs a directory as FILE, and nowhere is missing: make it first" in reason
+    (seeded / "notes").touch()
+    assert "notes is a file" in run("backup", "notes", "--keep", "3", code=2).stderr
+    for given in ([], ["--keep", "3"]):
+        reason = run("backup", "nowhere/", *given, code=2).stderr
+        assert "there is no directory nowhere/: make it first" in reason
+    assert not (seeded / "nowhere").exists()
+
+
 def test_the_backup_just_made_is_kept_if_the_clock_was_fast(run, seeded):
     folder = seeded / "backups"
     folder.mkdir()

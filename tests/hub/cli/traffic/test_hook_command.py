@@ -1,6 +1,7 @@
 """Commands that create, show, edit, ping, pause and remove hooks."""
 
 import json
+import re
 
 import pytest
 
@@ -160,6 +161,22 @@ def test_a_hook_is_paused_and_resumed(run, listed, hook_id):
         "tocsin hook resume",
         "tocsin hook pause",
     ]
+
+
+def test_a_resumed_hook_says_what_it_was(run, hook_id):
+    assert run("hook", "resume", hook_id).stdout.startswith("hook 1 was not paused; ")
+    run("hook", "pause", hook_id)
+    assert run("hook", "resume", hook_id).stdout.startswith("hook 1 is resumed; ")
+    run("hook", "disable", hook_id)
+    assert "`tocsin hook enable 1` makes it active" in run("hook", "resume", hook_id).stderr
+    assert "there is no hook 99" in run("hook", "resume", 99, code=4).stderr
+
+
+def test_a_silence_says_when_it_ends(run, hook_id):
+    assert run("hook", "silence", hook_id, "--end").stdout == "hook 1 was not silenced\n"
+    said = run("hook", "silence", hook_id, "--for", "2h").stdout
+    assert re.match(r"hook 1 is silenced until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC; ", said)
+    assert run("hook", "silence", hook_id, "--end").stdout == "hook 1 is not silenced any more\n"
 
 
 def test_a_hook_is_silenced_for_a_time(run, listed, hook_id):
