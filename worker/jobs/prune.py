@@ -64,6 +64,7 @@ async def prune(
     - times of retries, mails, WebSub and ends of leases that are too far ahead, because the clock
       was fast;
     - ended WebSub subscriptions and requests, topics that nobody follows, and expired secrets;
+    - requests that wait for WebSub while it is off;
     - ended leases of pull hooks;
     - alerts that are over, and mails that were sent or failed;
     - counts of each minute and of each hook, and sessions and links of the dashboard;
