@@ -31,7 +31,7 @@ from worker.delivery.target_cache import TargetCache
 from worker.delivery.watchdog import Watchdog
 from worker.endpoint_access.handshake import Handshaker
 from worker.endpoint_access.token_cache import TokenCache
-from worker.http.answer import Withheld
+from worker.http.answer import NoDescriptor, Withheld
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender
 from worker.settings import WorkerSettings
@@ -193,6 +193,9 @@ class Dispatcher:
                 outcome = await self._sender.attempt(
                     target, item, lane, lease_id, may_send, may_reach
                 )
+        except NoDescriptor as error:
+            # The receiver has no part in this, so its hook gets no failure.
+            self._pause(lane, error, "a file descriptor")
         except Withheld:
             pass
         except Exception as error:
@@ -231,9 +234,9 @@ class Dispatcher:
                 self._start(lane)
         return target
 
-    def _pause(self, lane: Lane, error: Exception) -> None:
+    def _pause(self, lane: Lane, error: Exception, lacking: str = "the store") -> None:
         if not self._store_failures:
-            log.error("hook %d waits for the store: %s", lane.hook_id, error)
+            log.error("hook %d waits for %s: %s", lane.hook_id, lacking, error)
         self._store_failures += 1
         self._reset_watchdog()
         delay = self._tuning.store_retry_delay

@@ -12,6 +12,10 @@ class Withheld(Exception):
     """A request was not sent, because it was no longer allowed at the last moment."""
 
 
+class NoDescriptor(Withheld):
+    """A request was not sent, because this process may open no more files and connections."""
+
+
 class ExchangeResult:
     """The answer to a request, or the error.
 

@@ -4,13 +4,15 @@ Each stage is measured.
 """
 
 import asyncio
+import errno
+import os
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
 
-from worker.http.answer import ExchangeResult, Withheld, error_text
+from worker.http.answer import ExchangeResult, NoDescriptor, Withheld, error_text
 from worker.http.connection import HttpConnection, Origin
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard, Refused
@@ -19,6 +21,10 @@ from worker.http.tls_contexts import TlsChoice, context_of
 
 MAX_DIALLED = 8
 TLS_SHUTDOWN_SECONDS = 2.0
+
+
+# This process, or this machine, may have no more files and connections open.
+NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 
 
 class DialError(Exception):
@@ -46,7 +52,8 @@ class Dialler:
         message.
 
         `may_reach` is called with each address before it is dialled. The timings and the address
-        are written to `answer`. Raises DialError, and Withheld if `may_reach` returns False.
+        are written to `answer`. Raises DialError, NoDescriptor, and Withheld if `may_reach` returns
+        False.
         """
         if self._pool.closing:
             raise DialError("connect: the transport is closed")
@@ -117,9 +124,18 @@ class Dialler:
         return context_of(choice)
 
 
+def no_descriptor_is_left() -> bool:
+    """Return whether no file can be opened. The system's resolver hides this error."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno in NO_DESCRIPTOR
+    return False
+
+
 @contextmanager
 def _stage(answer: ExchangeResult, stage: str, late: str) -> Iterator[None]:
-    """Measure a stage. If it fails, raise a DialError that names it."""
+    """Measure a stage. If it fails, raise a DialError that names it, or NoDescriptor."""
     started = perf_counter()
     try:
         yield
@@ -131,6 +147,8 @@ def _stage(answer: ExchangeResult, stage: str, late: str) -> Iterator[None]:
     except TimeoutError:
         raise DialError(f"timeout: {stage}: {late}") from None
     except OSError as error:
+        if error.errno in NO_DESCRIPTOR or no_descriptor_is_left():
+            raise NoDescriptor(f"{stage}: {os.strerror(errno.EMFILE)}") from None
         raise DialError(f"{stage}: {error_text(error)}") from None
     finally:
         micros = int((perf_counter() - started) * 1e6)

@@ -19,6 +19,7 @@ from store.delivery.outcomes import attempt_outcomes
 from store.errors import Busy, Damaged, StoreError, Unavailable
 from worker import delivery
 from worker.delivery import target_cache
+from worker.http.answer import ExchangeResult, NoDescriptor
 from worker.tuning import Tuning
 
 PAUSE = 0.02
@@ -80,6 +81,31 @@ async def test_recording_is_tried_until_it_works(harness: WorkerHarness, error: 
     await harness.over(delivered=1)
     assert len(harness.attempts(hook_id)) == 1
     assert len(harness.network.posts) == 1, "the delivery was not sent again"
+
+
+async def test_a_delivery_without_a_descriptor_is_no_failure_of_its_hook(
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    left = 3
+
+    def script(post: Post) -> ExchangeResult:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise NoDescriptor("connect: Too many open files")
+        return said()
+
+    harness.network.script = script
+    hook_id = harness.hook(options={"breaker": 1})
+    await harness.work()
+    await harness.event()
+    await harness.over(delivered=1)
+    (attempt,) = harness.attempts(hook_id)
+    assert (attempt["number"], attempt["status_code"]) == (1, 200)
+    assert harness.hook_row(hook_id)["failing_since"] is None
+    assert [row.getMessage() for row in caplog.records] == [
+        f"hook {hook_id} waits for a file descriptor: connect: Too many open files"
+    ]
 
 
 async def test_a_recording_whose_result_is_unknown_is_not_repeated(

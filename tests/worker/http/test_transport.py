@@ -3,9 +3,11 @@
 import asyncio
 import gzip
 import os
+import resource
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from receivers import OK, Call, Receiver, deaf, ok, repeats, says, self_signed, 
 from transports import LOOPBACK, anyio_backend, opened, post, settled
 from waiting import PATIENCE
 
+from worker.http.answer import NoDescriptor
 from worker.http.client import GuardedClient, RequestFailed
 from worker.http.guard import Endpoint, Guard
 from worker.http.httpx_transport import GuardedTransport
@@ -787,3 +790,46 @@ async def test_the_client_dials_no_address_that_the_guard_refuses():
         with pytest.raises(RequestFailed, match="guard: "):
             await client.request("GET", endpoint, deadline=PATIENCE)
         assert receiver.connections == 0
+
+
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """Let this process open no more files and connections during the block."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
+    held: list[int] = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, limits[1]))
+    try:
+        with suppress(OSError):
+            while True:
+                held.append(os.open(os.devnull, os.O_RDONLY))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for descriptor in held:
+            os.close(descriptor)
+
+
+@pytest.mark.parametrize("named", [False, True])
+async def test_a_process_without_descriptors_blames_no_receiver(named: bool):
+    """The system's resolver reports a failure of its own, such as a name that is not known."""
+
+    missing = True
+
+    async def resolve(host: str, port: int) -> list[str]:
+        if missing:
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return ["127.0.0.1"]
+
+    guard = Guard(allow_networks=LOOPBACK, resolver=resolve)
+    async with serving(ok) as receiver, opened(guard) as transport:
+        url = f"http://receiver.example:{receiver.port}/" if named else receiver.url
+        with no_descriptor_left():
+            with pytest.raises(NoDescriptor, match="Too many open files"):
+                await post(transport, url, may_send=lambda: True)
+            answer = await post(transport, url)
+            assert str(answer.error).endswith(": Too many open files"), "others get a result"
+        missing = False
+        answer = await post(transport, url, may_send=lambda: True)
+        assert (answer.status, answer.error) == (200, None)
+        assert receiver.connections == 1

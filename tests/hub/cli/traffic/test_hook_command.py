@@ -163,7 +163,7 @@ def test_a_hook_is_paused_and_resumed(run, listed, hook_id):
     ]
 
 
-def test_a_resumed_hook_says_what_it_was(run, hook_id):
+def test_a_resume_says_whether_there_was_a_pause(run, hook_id):
     assert run("hook", "resume", hook_id).stdout.startswith("hook 1 was not paused; ")
     run("hook", "pause", hook_id)
     assert run("hook", "resume", hook_id).stdout.startswith("hook 1 is resumed; ")
