@@ -33,19 +33,23 @@ def create(
 ) -> int:
     """Create a job to record these deployments, which have different names. Return its id.
 
-    `errors` are reported together with later ones. Raises Conflict if the cluster has an unfinished
-    job.
+    `errors` are reported together with later ones. A job without deployments has ended at once.
+    Otherwise raises Conflict if the cluster has an unfinished job.
     """
+    ended = None if wanted else db.now
     made: int | None = db.value(
         "INSERT INTO deployment_job (organization_id, account_id, cluster, logical_environment,"
-        " physical_environment, status, total_count, errors, created_at) VALUES (:organization_id,"
-        " :account_id, :cluster, :logical, :physical, 'pending', 0, :errors, :now)"
+        " physical_environment, status, total_count, errors, created_at, started_at, ended_at)"
+        " VALUES (:organization_id, :account_id, :cluster, :logical, :physical, :status, 0,"
+        " :errors, :now, :ended, :ended)"
         " ON CONFLICT DO NOTHING RETURNING id",
         organization_id=organization_id,
         account_id=account_id,
         cluster=place.cluster,
         logical=place.logical_environment,
         physical=place.physical_environment,
+        status="pending" if wanted else "completed",
+        ended=ended,
         errors=orjson.dumps(list(errors)).decode(),
     )
     if made is None:

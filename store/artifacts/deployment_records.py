@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from store.accounts.viewers import RepositoryViewer
+from store.accounts.viewers import RepositoryViewer, may_see
 from store.artifacts import artifacts
 from store.artifacts.artifacts import NamedArtifact
 from store.database import paging
@@ -136,6 +136,33 @@ def of_digest(
         **given,
     )
     return [decode_row(row) for row in rows]
+
+
+def hidden_names(
+    db: Connection,
+    organization_id: int,
+    place: DeploymentPlace,
+    names: Iterable[str],
+    viewer: RepositoryViewer,
+) -> set[str]:
+    """Return which of these names have a record here of a repository that the viewer may not see.
+
+    Only those who may see a record may replace it.
+    """
+    shown, given = may_see(db, viewer)
+    found = db.column(
+        "SELECT d.deployment_name FROM deployment_record d JOIN artifact t ON t.id = d.artifact_id"
+        " JOIN repository r ON r.id = t.repo_id JOIN account a ON a.id = r.owner_id"
+        " WHERE d.organization_id = :organization_id AND d.cluster = :cluster"
+        " AND d.logical_environment = :logical_environment"
+        " AND d.physical_environment = :physical_environment AND d.deployment_name IN"
+        f" (SELECT w.name FROM {db.each('names', name='text')} AS w) AND NOT ({shown})",
+        organization_id=organization_id,
+        names=json_array(names),
+        **asdict(place),
+        **given,
+    )
+    return set(found)
 
 
 def get(db: Connection, organization_id: int, place: DeploymentPlace, name: str) -> Row | None:

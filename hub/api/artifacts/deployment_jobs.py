@@ -64,10 +64,11 @@ def create_cluster_deployment_records_job(
     """Create a cluster deployment records job
 
     The response lists the deployments that cannot be recorded. The others are recorded a little
-    later. 409 while another job for the cluster is running.
+    later. 409 while another job for the cluster is running. A job with nothing to record has ended
+    at once, and no other job waits for it.
     """
     place = deployments.place_in(cluster, body)
-    found = deployments.sorted_out(ctx, org, body["deployments"])
+    found = deployments.sorted_out(ctx, org, place, body["deployments"])
     sender_id = None if ctx.caller is None else ctx.caller.account_id
     made = deployment_jobs.create(ctx.db, org["id"], sender_id, place, found.good, found.errors)
     return {"job_id": made, "errors": found.errors}
@@ -82,11 +83,11 @@ def get_cluster_deployment_records_job(
 ) -> DeploymentJob:
     """Get a cluster deployment records job
 
-    Its errors repeat what was sent, and may name private repositories. They are for the account
-    that created the job, and for owners whose token shows all private repositories of the
-    organization. For others `errors` is empty.
+    Collaborators who are no members see their own jobs only. Errors repeat what was sent, and may
+    name private repositories. They are for the account that created the job, and for owners whose
+    token shows all private repositories of the organization. For others `errors` is empty.
     """
-    if job["cluster"] != cluster:
+    if job["cluster"] != cluster or not _may_see(ctx, org, job):
         raise Missing("job")
     shown: DeploymentJob = {
         "job_id": job["id"],
@@ -97,6 +98,13 @@ def get_cluster_deployment_records_job(
     if job["started_at"] is not None:
         shown["started_at"] = iso(job["started_at"])
     return shown
+
+
+def _may_see(ctx: Context, org: Row, job: Row) -> bool:
+    caller = ctx.required_caller
+    if job["account_id"] == caller.account_id:
+        return True
+    return organizations.role_of(ctx.db, org, caller.account) is not None
 
 
 def _shows_errors(ctx: Context, org: Row, job: Row) -> bool:

@@ -74,7 +74,8 @@ def create_artifact_deployment_record(
 
     Replaces a record with the same environments, cluster and name. Tags and risks that are left out
     stay as they are, unless the record was of another repository. 404 if neither an attestation nor
-    a name identifies the artifact's repository, 403 if you may not push to it.
+    a name identifies the artifact's repository, 403 if you may not push to it or not see the
+    repository of the record that it replaces.
     """
     source = deployments.source_of(ctx, org, body["digest"], body.get("github_repository"))
     place = DeploymentPlace(
@@ -82,6 +83,7 @@ def create_artifact_deployment_record(
         body.get("physical_environment", ""),
         body.get("cluster", ""),
     )
+    deployments.check_replaced(ctx, org, place, body["deployment_name"])
     wanted = [deployments.deployment(body, source)]
     rows = deployment_records.put(ctx.db, org["id"], place, wanted)
     deployments.emit_records(ctx, rows)
@@ -104,7 +106,7 @@ def set_cluster_deployment_records(
     found and may be pushed to; if others are left out, it responds with 207 and lists them.
     """
     place = deployments.place_in(cluster, body)
-    found = deployments.sorted_out(ctx, org, body["deployments"])
+    found = deployments.sorted_out(ctx, org, place, body["deployments"])
     if not body.get("partial_success", False):
         deployments.refuse(found)
     rows = deployment_records.put(ctx.db, org["id"], place, found.good)

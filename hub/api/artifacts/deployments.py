@@ -13,7 +13,7 @@ from hub.http.errors import Forbidden, NotFound
 from hub.rest.context import Context
 from store import Row
 from store.accounts.viewers import RepositoryViewer
-from store.artifacts import artifacts
+from store.artifacts import artifacts, deployment_records
 from store.artifacts.artifacts import ArtifactSource, Cause
 from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.errors import Invalid, Missing
@@ -30,7 +30,7 @@ CLUSTER = re.compile(r"[a-zA-Z0-9._-]{1,128}")
 RESOURCE = "Deployment"
 REASONS = {
     "not_found": "no repository of the organization is known for it",
-    "unauthorized": "you may not push to its repository",
+    "unauthorized": "you may not push to its repository, or not see the record that it replaces",
 }
 EVENTS = ("deployment_record.created", "deployment_record.updated")
 
@@ -82,16 +82,28 @@ def source_of(ctx: Context, org: Row, digest: str, named: str | None) -> Artifac
     return found
 
 
-def sorted_out(ctx: Context, org: Row, entries: Sequence[DeploymentEntry]) -> CheckedDeployments:
+def check_replaced(ctx: Context, org: Row, place: DeploymentPlace, name: str) -> None:
+    """Raise Forbidden if the caller may not see the record with this name in this place."""
+    if deployment_records.hidden_names(ctx.db, org["id"], place, [name], viewer(ctx)):
+        raise _refusal("unauthorized", "deployment_name")
+
+
+def sorted_out(
+    ctx: Context, org: Row, place: DeploymentPlace, entries: Sequence[DeploymentEntry]
+) -> CheckedDeployments:
     """Divide deployments into those that can be recorded and the others.
 
     Raises Invalid if two have the same name.
     """
     _check_names(entries)
     wanted = [(entry["digest"], entry.get("github_repository")) for entry in entries]
+    names = [entry["deployment_name"] for entry in entries]
+    hidden = deployment_records.hidden_names(ctx.db, org["id"], place, names, viewer(ctx))
     found = CheckedDeployments([], {})
     for number, source in enumerate(artifacts.sources(ctx.db, org, viewer(ctx), wanted)):
         entry = entries[number]
+        if isinstance(source, ArtifactSource) and entry["deployment_name"] in hidden:
+            source = "unauthorized"
         if isinstance(source, ArtifactSource):
             found.good.append(deployment(entry, source))
         else:

@@ -11,9 +11,11 @@ from assertions import assert_error, bodies
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
 from store import Row, Store
+from store.accounts import accounts
 from store.artifacts import deployment_jobs
 from store.clock import MovableClock
 from store.jobs import jobs
+from store.repositories import repositories
 from worker.jobs.record_deployments import record_deployments
 
 JOBS = f"{CLUSTER}/jobs"
@@ -124,6 +126,24 @@ async def test_a_cluster_has_one_job_at_a_time(
     await work()
     assert len(await records(hub)) == 2
     await made(hub, wanted(deployment("api")))
+
+
+async def test_a_job_with_nothing_to_record_keeps_no_other_one_back(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    acme.people["reader"] = store.write_sync(accounts.create, "reader")["id"]
+    store.write_sync(repositories.grant, acme.tools["id"], acme.people["reader"], "read")
+    for entries in ([], [deployment()]):
+        job = await made(hub, wanted(*entries), headers=acme.by("reader"))
+        assert len(job["errors"]) == len(entries)
+        assert (await shown(hub, job["job_id"]))["status"] == "completed"
+    own = await made(hub, wanted(deployment()))
+    # This collaborator is no member, and sees no job of others.
+    for job_id, status in ((job["job_id"], 200), (own["job_id"], 404)):
+        answer = await hub.get(f"{JOBS}/{job_id}", headers=acme.by("reader"))
+        assert answer.status_code == status
+    answer = await hub.get(f"{JOBS}/{own['job_id']}", headers=acme.by("plain"))
+    assert answer.status_code == 200
 
 
 async def test_the_first_answer_lists_rejected_deployments(

@@ -277,25 +277,64 @@ async def test_a_collaborator_without_membership_records_deployments(
     assert_error(listed, 404, "Not Found")
 
 
+def installation(store: Store, acme: Acme, *repos: Row) -> dict[str, str]:
+    """The header with a token of an app that is installed in these repositories, or in all."""
+
+    def install(db: Connection) -> str:
+        ids = [repo["id"] for repo in repos] or None
+        _, app = apps.create(
+            db, acme.org["id"], f"Mill {ids}", url="https://mill.example/", kind="integration",
+            permissions={"artifact_metadata": "write"},
+        )  # fmt: skip
+        made = installations.create(db, app, acme.org, repositories=ids)
+        return installation_tokens.create(db, made, wanted={})[0]
+
+    return bearer(store.write_sync(install))
+
+
+async def test_a_record_that_the_caller_may_not_see_is_not_replaced(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    acme.people["guest"] = store.write_sync(accounts.create, "guest")["id"]
+    store.write_sync(repositories.grant, acme.tools["id"], acme.people["guest"], "write")
+    for called in ("web", "api"):
+        await posted(hub, RECORD, record(called, github_repository="safe", cluster="moon"))
+    before, emitted = await records(hub), len(bodies(store, "deployment_record"))
+    # The guest and the first installation may push to tools only. The scope shows public ones only.
+    blind = (
+        acme.by("guest"),
+        acme.by("pusher", "public_repo"),
+        installation(store, acme, acme.tools),
+    )
+    for headers in blind:
+        one = await hub.post(RECORD, json=record(cluster="moon"), headers=headers)
+        content = assert_error(one, 403, "Must have push access to Repository.")
+        assert content["errors"][0]["field"] == "deployment_name"
+        entries = (deployment(), deployment("db"))
+        all_or_none = await hub.post(CLUSTER, json=cluster(*entries), headers=headers)
+        assert_error(all_or_none, 403, "Must have push access to Repository.")
+        some = cluster(*entries, partial_success=True)
+        answer = await hub.post(CLUSTER, json=some, headers=headers)
+        assert answer.status_code == 207
+        (error,) = answer.json()["errors"]
+        assert (error["cause"], error["deployment"]["deployment_name"]) == ("unauthorized", "web")
+    assert (await records(hub))[:2] == before
+    assert len(bodies(store, "deployment_record")) == emitted + 1
+    # Who can see the record may replace it.
+    for headers in (acme.by("pusher"), installation(store, acme)):
+        await posted(hub, RECORD, record(cluster="moon"), headers=headers)
+        await posted(hub, RECORD, record(github_repository="safe", cluster="moon"))
+
+
 async def test_an_installation_writes_records_of_its_organization(
     hub: httpx.AsyncClient, store: Store, acme: Acme
 ) -> None:
-    def install(db: Connection, repos: list[int] | None) -> dict[str, str]:
-        given = {"artifact_metadata": "write"}
-        _, app = apps.create(
-            db, acme.org["id"], f"Mill {repos}", url="https://mill.example/", kind="integration",
-            permissions=given,
-        )  # fmt: skip
-        made = installations.create(db, app, acme.org, repositories=repos)
-        value, _ = installation_tokens.create(db, made, wanted={})
-        return bearer(value)
-
-    everywhere = store.write_sync(install, None)
+    everywhere = installation(store, acme)
     entry = deployment("db", github_repository="tools")
     for path, body in ((RECORD, record()), (f"{RECORD}/cluster/moon", cluster(entry))):
         answer = await hub.post(path, json=body, headers=everywhere)
         assert answer.status_code == 200, answer.json()
-    in_bells = store.write_sync(install, [acme.bells["id"]])
+    in_bells = installation(store, acme, acme.bells)
     answer = await hub.post(RECORD, json=record("b", github_repository="tools"), headers=in_bells)
     assert_error(answer, 404, "Not Found")
 
