@@ -26,6 +26,8 @@ from store.errors import Conflict, Unavailable, Unusable, from_os_error
 PACKED = ".zst"
 KEY = ".key"
 PART = ".part"
+# The pattern of what makes the name of a part unique.
+UNIQUE = "[0-9a-f]" * 8
 CHUNK = 1024 * 1024
 # In bytes. The disk needs room beside the copy for what the daemon writes meanwhile.
 SPARE = 64 * 1024 * 1024
@@ -138,7 +140,7 @@ def _unfinished(target: Path, database: Path) -> Iterator[Path]:
     """
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
     try:
-        for name in (f"{glob.escape(target.name)}.{'[0-9a-f]' * 8}", _default_names(database)):
+        for name in (f"{glob.escape(target.name)}.{UNIQUE}", _default_names(database)):
             _remove_old_parts(target.parent, f".{name}{PART}*")
         file_copy.make_private(part)
         yield part
@@ -206,7 +208,8 @@ def find_leftovers(folder: Path, database: Path) -> tuple[list[Path], list[Path]
 
     A key without a backup may also belong to a backup that was moved.
     """
-    parts = [path for path in folder.glob(f".*{PART}*") if _is_old(path)]
+    # Other programs have hidden parts too.
+    parts = [path for path in folder.glob(f".*.{UNIQUE}{PART}*") if _is_old(path)]
     ends = (database.suffix or PACKED, PACKED)
     keys = [path for path in folder.glob(f"*{KEY}") if path.with_suffix("").suffix in ends]
     return sorted(parts), sorted(path for path in keys if not _exists(path.with_suffix("")))

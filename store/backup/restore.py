@@ -230,7 +230,8 @@ def _free_name(database: Path, moment: str) -> Path:
 def find_replaced(database: Path) -> list[Path]:
     """Return the files beside a database that restores have put aside, oldest first."""
     name = f"{glob.escape(database.stem)}.replaced-*{glob.escape(database.suffix)}"
-    return sorted(path for end in ENDS for path in database.parent.glob(f"{name}{end}"))
+    # Without a suffix, the database's pattern finds its logs too.
+    return sorted({path for end in ENDS for path in database.parent.glob(f"{name}{end}")})
 
 
 def _settled(database: Path) -> bool:

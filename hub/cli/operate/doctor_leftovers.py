@@ -1,9 +1,11 @@
 """The checks of `tocsin doctor` for files that interrupted commands have left."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from hub.cli.operate.backup import key_path
 from hub.cli.operate.diagnosis import Finding, good, warning
 from hub.cli.service.configuration import Settings
 from store import Store
@@ -12,6 +14,7 @@ from store.backup import backup, restore
 from store.crypto import key_file
 from store.database.sqlite import file, open_files
 from store.database.sqlite.lost_content import unfinished_restore
+from store.database.sqlite.private_file import BESIDE
 
 ABOUT = "leftovers"
 
@@ -22,7 +25,7 @@ def check_key_leftovers(key: Path) -> Iterator[Finding]:
         yield warning(
             ABOUT,
             f"{path} holds keys: a change of the key file was interrupted. Nothing needs this file",
-            f"rm {path}",
+            _remove(path),
         )
 
 
@@ -43,7 +46,7 @@ def _restores(database: Path) -> Iterator[Finding]:
         yield warning(
             ABOUT,
             f"{copy} is the copy of a backup: a restore was interrupted",
-            f"run `tocsin restore` again. If you no longer want it, `rm {copy}*`",
+            f"run `tocsin restore` again. If you no longer want it, `{_remove(copy)}*`",
         )
     for path in restore.find_replaced(database):
         yield _replaced(path, database, interrupted=interrupted)
@@ -53,9 +56,9 @@ def _replaced(path: Path, database: Path, *, interrupted: bool) -> Finding:
     live = [database.with_name(database.name + end) for end in restore.ENDS]
     if any(one.exists() and one.samefile(path) for one in live):
         said = f"{path} is a second name of a file in use: a restore was interrupted"
-        return warning(ABOUT, said, f"rm {path}")
+        return warning(ABOUT, said, _remove(path))
     size = file.size(path) // 1_000_000
-    kind = "database" if path.suffix == database.suffix else "log"
+    kind = "log" if path.name.endswith(BESIDE) else "database"
     said = f"{path} is the {kind} from before a restore, {size} MB"
     if interrupted:
         return warning(ABOUT, said, "keep it until a restore has ended and all is well")
@@ -64,16 +67,19 @@ def _replaced(path: Path, database: Path, *, interrupted: bool) -> Finding:
 
 def check_backup_leftovers(store: Store, settings: Settings, database: Path) -> Iterator[Finding]:
     """Check that no backup was interrupted, in the default directory and in the last one used."""
+    used = key_path(settings)
     for folder in sorted(_backup_folders(store, settings)):
         parts, keys = backup.find_leftovers(folder, database)
         for path in parts:
             said = f"{path} is a part of a backup that was interrupted. Nothing needs this file"
-            yield warning(ABOUT, said, f"rm {path}")
+            yield warning(ABOUT, said, _remove(path))
         for path in keys:
+            if used.exists() and path.samefile(used):
+                continue
             yield warning(
                 ABOUT,
                 f"{path} is a copy of the key, and its backup {path.stem} is not there",
-                f"if you have not moved that backup elsewhere, `rm {path}`",
+                f"if you have not moved that backup elsewhere, `{_remove(path)}`",
             )
 
 
@@ -83,3 +89,8 @@ def _backup_folders(store: Store, settings: Settings) -> set[Path]:
     if last is not None:
         folders.add(Path(str(last["details"].get("file", ""))).parent)
     return {folder for folder in folders if folder.is_absolute() and folder.is_dir()}
+
+
+def _remove(path: Path) -> str:
+    """Return the command that deletes a file, which a shell reads as one path."""
+    return f"rm {shlex.quote(str(path))}"

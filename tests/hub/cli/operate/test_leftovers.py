@@ -13,6 +13,7 @@ from installation import opened
 from waiting import PATIENCE
 
 from hub.cli.operate import doctor_machine as machine
+from hub.cli.operate.doctor_leftovers import check_restores
 from store.accounts import accounts
 from store.backup import restore as restoring
 from store.clock import Clock, compact
@@ -108,6 +109,21 @@ def test_a_database_that_a_restore_replaced_is_named(run, seeded):
     assert sentence.endswith(": delete it when you no longer need it")
 
 
+def test_old_databases_without_a_suffix_are_named_once(tmp_path):
+    folder = tmp_path / "all bells"
+    folder.mkdir()
+    database = folder / "hub"
+    for name in ("hub", "hub.replaced-20260102T000000Z", "hub.replaced-20260102T000000Z-wal"):
+        (folder / name).touch()
+    kinds = [one.said.removeprefix(f"{folder}/").split()[:4] for one in check_restores(database)]
+    aside = "hub.replaced-20260102T000000Z"
+    assert kinds == [[aside, "is", "the", "database"], [f"{aside}-wal", "is", "the", "log"]]
+    # A shell must not take the path for two.
+    copy = folder / ".hub.restoring"
+    copy.touch()
+    assert f"`rm '{copy}'*`" in next(check_restores(database)).remedy
+
+
 def test_an_old_database_is_not_to_be_deleted_before_a_restore_has_ended(run, seeded):
     run("restore", "copy.db")
     (aside,) = seeded.glob("tocsin.replaced-*.db")
@@ -171,6 +187,19 @@ def test_a_killed_backup_is_named_with_its_key(run, seeded, name):
     assert [remedy for _, _, remedy in said(run)[:-1]] == [f"rm {path}" for path in sorted(parts)]
     for path in (*parts, folder / f"{name}.key"):
         path.unlink()
+    assert said(run, code=0) == []
+
+
+def test_files_that_are_no_backups_are_not_named(run, seeded, monkeypatch):
+    folder = seeded / "elsewhere"
+    folder.mkdir()
+    key = folder / "own.db.key"
+    (seeded / "secret.key").rename(key)
+    monkeypatch.setenv("TOCSIN_KEY_FILE", str(key))
+    run("backup", folder / "first.db")
+    for name in (".film.part", ".report.partial", ".0123abcd.part"):
+        (folder / name).touch()
+        os.utime(folder / name, (0, 0))
     assert said(run, code=0) == []
 
 
