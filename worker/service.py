@@ -256,6 +256,8 @@ class Worker:
     async def _stop(self) -> None:
         loop = asyncio.get_running_loop()
         ends = loop.time() + self._tuning.stop_grace
+        # If the database does not answer, the other parts wait for it, and no outcome is recorded.
+        self.dispatcher.close()
         self._periodic.stop()
         await self.jobs.stop()
         self._stop_announcing()
@@ -263,7 +265,7 @@ class Worker:
         self._polls.cancel()
         await self.websub.stop()
         await self.projector.stop()
-        # If the database does not answer, the others have taken some of the time.
+        # The others may have taken some of the time.
         await self.dispatcher.stop(max(ends - loop.time(), 0.0))
         await self.lease.release()
         await self._client.close()

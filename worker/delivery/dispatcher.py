@@ -293,11 +293,15 @@ class Dispatcher:
         self.targets.change(settings, self.lanes)
         self.admission.change(settings)
 
+    def close(self) -> None:
+        """Start nothing more."""
+        self.leased.closed = self.admission.closed = True
+
     async def stop(self, seconds: float) -> None:
         """Start nothing more, wait up to `seconds` for requests in flight, and record their
         outcomes.
         """
-        self.leased.closed = self.admission.closed = True
+        self.close()
         ends = self._loop.time() + seconds
         await self.claimer.close()
         await self._tasks.stop(seconds)
@@ -308,6 +312,6 @@ class Dispatcher:
 
         Nothing more is recorded or returned to the store. The lease expires by itself.
         """
-        self.leased.closed = self.admission.closed = True
+        self.close()
         self.claimer.stop()
         self._tasks.cancel()

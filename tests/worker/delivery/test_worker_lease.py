@@ -59,6 +59,33 @@ async def test_stopping_finishes_deliveries_in_flight_and_returns_the_rest(
     assert len(harness.network.posts) == 30
 
 
+async def test_a_worker_sends_nothing_more_while_another_part_hangs_at_the_stop(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that stands still can record none of it, so all of it would be sent again."""
+    gate = harness.network.script = Gate(["h1.example"])
+    harness.hook()
+    worker = await harness.work()
+    await harness.events(30)
+    await until(lambda: harness.network.in_flight["h1.example"] == 4)
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def hang() -> None:
+        asked.set()
+        await answered.wait()
+
+    monkeypatch.setattr(worker.websub, "stop", hang)
+    stopping = asyncio.create_task(harness.rest())
+    await asked.wait()
+    gate.opened.set()
+    await until(lambda: harness.counts()["delivered"] == 4)
+    await settle(10)
+    assert len(harness.network.posts) == 4
+    answered.set()
+    await stopping
+    assert harness.counts()["waiting"] == 26
+
+
 async def test_stopping_returns_a_hanging_delivery_after_the_grace(harness: WorkerHarness) -> None:
     assert harness.tuning.stop_grace == 10
     harness.tuning = Tuning(stop_grace=0.05)
