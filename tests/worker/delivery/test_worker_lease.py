@@ -86,6 +86,27 @@ async def test_a_worker_sends_nothing_more_while_another_part_hangs_at_the_stop(
     assert harness.counts()["waiting"] == 26
 
 
+async def test_the_grace_of_deliveries_begins_with_the_stop(
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.tuning = Tuning(stop_grace=0.05)
+    worker = await harness.work()
+    loop, stop, given = asyncio.get_running_loop(), worker.dispatcher.stop, list[float]()
+
+    async def hang() -> None:
+        began = loop.time()
+        await until(lambda: loop.time() > began + harness.tuning.stop_grace)
+
+    async def noted(seconds: float) -> None:
+        given.append(seconds)
+        await stop(seconds)
+
+    monkeypatch.setattr(worker.websub, "stop", hang)
+    monkeypatch.setattr(worker.dispatcher, "stop", noted)
+    await harness.rest()
+    assert given == [0.0]
+
+
 async def test_stopping_returns_a_hanging_delivery_after_the_grace(harness: WorkerHarness) -> None:
     assert harness.tuning.stop_grace == 10
     harness.tuning = Tuning(stop_grace=0.05)
