@@ -88,7 +88,9 @@ def _backup_folders(store: Store, settings: Settings) -> set[Path]:
     last = store.read_sync(audit_search.latest_entry, "tocsin backup")
     if last is not None:
         folders.add(Path(str(last["details"].get("file", ""))).parent)
-    return {folder for folder in folders if folder.is_absolute() and folder.is_dir()}
+    # `Path.is_dir` fails in a folder that is closed: only another user can make backups there.
+    found = (folder for folder in folders if folder.is_absolute())
+    return {folder for folder in found if os.path.isdir(folder)}  # noqa: PTH112 - it never fails
 
 
 def _remove(path: Path) -> str:

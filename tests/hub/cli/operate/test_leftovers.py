@@ -13,10 +13,13 @@ from installation import opened
 from waiting import PATIENCE
 
 from hub.cli.operate import doctor_machine as machine
-from hub.cli.operate.doctor_leftovers import check_restores
+from hub.cli.operate.doctor_leftovers import check_backup_leftovers, check_restores
+from hub.cli.service.configuration import Settings
 from store.accounts import accounts
 from store.backup import restore as restoring
 from store.clock import Clock, compact
+
+NOBODY = 65534
 
 # Runs a command line, and kills it before it renames a file to a name with this ending.
 KILLED = """
@@ -201,6 +204,24 @@ def test_files_that_are_no_backups_are_not_named(run, seeded, monkeypatch):
         (folder / name).touch()
         os.utime(folder / name, (0, 0))
     assert said(run, code=0) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_the_closed_directory_of_another_user_is_left_out(run, seeded):
+    """Root has made the last backup, and the user of the service runs doctor."""
+    closed = seeded / "closed" / "backups"
+    closed.mkdir(parents=True)
+    run("backup", closed / "first.db")
+    closed.parent.chmod(0o700)
+    settings = Settings(data_dir=seeded)
+    with opened(seeded) as store:
+        store.read_sync(accounts.list_all)
+        os.seteuid(NOBODY)
+        try:
+            found = [*check_backup_leftovers(store, settings, seeded / "tocsin.db")]
+        finally:
+            os.seteuid(0)
+    assert found == []
 
 
 def test_a_killed_rotation_of_the_key_is_named(run, seeded):
