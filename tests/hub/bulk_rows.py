@@ -300,6 +300,18 @@ def commit_statuses(db: Connection, world: World, n: int) -> None:
         for at, who in enumerate(people(db, n))
     ]
     db.insert_many("commit_status", columns, rows)
+    count_contexts(db, repo_id, n)
+
+
+def count_contexts(db: Connection, repo_id: int, n: int) -> None:
+    """Count contexts whose newest status is a success."""
+    db.insert_many(
+        "commit_status_tally",
+        "repo_id, sha, state, contexts",
+        [(repo_id, COMMIT, "success", n)],
+        "ON CONFLICT (repo_id, sha, state)"
+        " DO UPDATE SET contexts = commit_status_tally.contexts + excluded.contexts",
+    )
 
 
 def workflow_runs(db: Connection, world: World, n: int) -> None:
