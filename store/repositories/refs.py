@@ -1,6 +1,7 @@
 """Branches and tags, and the commit of each."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +11,8 @@ from store.clock import MINUTE, SECOND
 from store.database import paging, payload_reader, upsert
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.delivery import sources
-from store.repositories import head_commits
+from store.repositories import head_commits, ref_counts
+from store.repositories.ref_counts import BRANCHES, FOLDER, TAGS
 
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
@@ -80,6 +82,8 @@ def put(db: Connection, repo_id: int, name: str, sha: str, head: str | None = No
     if before is None:
         values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now, "head": head}
         made = upsert.insert_if_absent(db, "ref", values, "repo_id, name")
+        if made is not None:
+            ref_counts.add(db, repo_id, Counter([name[:FOLDER]]))
         _mark_gone(db, repo_id, name)
         return made is not None
     if head is None and sha == before["sha"]:
@@ -92,10 +96,16 @@ def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
 
     Only branches and tags are kept, and only the first of very many.
     """
-    db.execute("DELETE FROM ref WHERE repo_id = :repo_id", repo_id=repo_id)
+    gone = db.column(
+        f"DELETE FROM ref WHERE repo_id = :repo_id RETURNING substr(name, 1, {FOLDER})",
+        repo_id=repo_id,
+    )
     good = [(name, sha) for name, sha in sorted(found.items()) if NAME.fullmatch(name)]
     rows = [(repo_id, name, sha, db.now) for name, sha in good[:MOST]]
     db.insert_many("ref", "repo_id, name, sha, updated_at", rows)
+    changes = Counter(name[:FOLDER] for _, name, *_ in rows)
+    changes.subtract(gone)
+    ref_counts.add(db, repo_id, changes)
     _mark_gone(db, repo_id)
 
 
@@ -104,6 +114,8 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
     gone = db.execute(
         "DELETE FROM ref WHERE repo_id = :repo_id AND name = :name", repo_id=repo_id, name=name
     )
+    if gone:
+        ref_counts.add(db, repo_id, Counter({name[:FOLDER]: -gone}))
     _mark_gone(db, repo_id, name)
     return gone > 0
 
@@ -186,11 +198,6 @@ def drop_reports(db: Connection, before: int, limit: int) -> int:
     )
 
 
-BRANCHES, TAGS = "refs/heads/", "refs/tags/"
-# The number of characters at the start of a name that tell a branch from a tag. An index has them.
-FOLDER = 10
-
-
 def branch(db: Connection, repo_id: int, name: str) -> Row | None:
     """Return the branch with this short name, or None."""
     return get(db, repo_id, BRANCHES + name)
@@ -228,6 +235,8 @@ def several(db: Connection, repo_id: int, wanted: Iterable[str]) -> list[Row]:
 
 def count(db: Connection, repo_id: int, prefix: str) -> int:
     """Return how many refs `page` can return."""
+    if prefix in (BRANCHES, TAGS):
+        return ref_counts.total(db, repo_id, prefix)
     where, given = _beginning(repo_id, prefix)
     return db.number(f"SELECT count(*) FROM ref WHERE {where}", **given)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from store.database import paging
 from store.database.connection import Connection, Row, prefixed
-from store.workflows import workflow_runs
+from store.workflows import run_counts, workflow_runs
 
 COLUMNS = prefixed("w", workflow_runs.RUN)
 
@@ -38,6 +38,9 @@ def page(db: Connection, repo_id: int, chosen: RunFilter, *, limit: int, offset:
 
 
 def count(db: Connection, repo_id: int, chosen: RunFilter) -> int:
+    """Return how many runs `page` can return. Without another filter, they need not be counted."""
+    if chosen == RunFilter(workflow_number=chosen.workflow_number):
+        return run_counts.total(db, repo_id, chosen.workflow_number)
     where, given = _where(repo_id, chosen)
     return db.number(f"SELECT count(*) FROM workflow_run w WHERE {where}", **given)
 

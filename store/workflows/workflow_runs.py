@@ -5,6 +5,7 @@ from typing import Any
 
 from store.database import upsert
 from store.database.connection import Connection, Row
+from store.workflows import run_counts
 
 RUN = (
     "id, repo_id, number, name, status, attempt, signed, groups_named, conclusion, event,"
@@ -30,8 +31,10 @@ def put(
 ) -> Row:
     """Update the run that `get` has returned before, or create it. A new one is queued."""
     if before is not None:
+        after = {**before, **fields}
         upsert.update(db, "workflow_run", before, fields)
-        return {**before, **fields}
+        run_counts.move(db, before, after)
+        return after
     values = {
         "repo_id": repo_id,
         "number": number,
@@ -40,7 +43,9 @@ def put(
         "created_at": db.now,
         **fields,
     }
-    upsert.insert_if_absent(db, "workflow_run", values, "repo_id, number")
+    added = upsert.insert_if_absent(db, "workflow_run", values, "repo_id, number")
     made = get(db, repo_id, number)
     assert made is not None
+    if added is not None:
+        run_counts.add(db, made)
     return made

@@ -1,12 +1,15 @@
 """Rows for the lists of repositories and their content, organizations, and teams."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 
 from bulk_owners import numbers, people, repositories, team_ids
 from operations_world import COMMIT, World
 
 from store import Connection
+from store.repositories import ref_counts
+from store.repositories.ref_counts import FOLDER
 
 Add = Callable[[Connection, World, int], None]
 
@@ -35,6 +38,7 @@ def refs_in(folder: str) -> Add:
         known = db.value("SELECT count(*) FROM ref")
         rows = [(repo_id, f"{folder}r{known + at}", COMMIT, 1) for at in range(n)]
         db.insert_many("ref", "repo_id, name, sha, updated_at", rows)
+        ref_counts.add(db, repo_id, Counter({folder[:FOLDER]: n}))
 
     return add
 

@@ -324,6 +324,13 @@ def workflow_runs(db: Connection, world: World, n: int) -> None:
         for at, one in enumerate(who)
     ]
     db.insert_many("workflow_run", columns, rows)
+    db.execute(
+        "UPDATE workflow_run_tally SET runs = runs + :n"
+        " WHERE repo_id = :repo_id AND workflow_number = :flow",
+        n=n,
+        repo_id=repo_id,
+        flow=flow,
+    )
 
 
 def workflow_jobs(db: Connection, world: World, n: int) -> None:

@@ -927,8 +927,16 @@ CREATE TABLE protected_branch (
     PRIMARY KEY (repo_id, pattern)
 );
 
--- Lists and counts the branches or the tags: the first ten characters tell them apart.
+-- Lists the branches or the tags: the first ten characters tell them apart.
 CREATE INDEX ref_folder ON ref (repo_id, substr(name, 1, 10), name);
+
+-- How many branches and tags a repository has, so that they need not be counted.
+CREATE TABLE ref_tally (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    folder TEXT NOT NULL,               -- the first ten characters of their names
+    refs BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, folder)
+);
 
 -- Finds the branches at a commit.
 CREATE INDEX ref_commit ON ref (repo_id, sha);
@@ -1248,6 +1256,14 @@ CREATE INDEX workflow_run_workflow ON workflow_run (repo_id, workflow_number, cr
 -- Also lists a user's runs in a repository.
 CREATE INDEX workflow_run_actor ON workflow_run (actor_id, repo_id, created_at, id)
     WHERE actor_id IS NOT NULL;
+
+-- How many runs the workflows of a repository have, so that they need not be counted.
+CREATE TABLE workflow_run_tally (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    workflow_number BIGINT NOT NULL,    -- as in the run
+    runs BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, workflow_number)
+);
 
 CREATE TABLE workflow_job (
     id {id},

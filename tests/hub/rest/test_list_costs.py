@@ -32,7 +32,11 @@ DEARER = {
 KEPT = 0.1
 """The same for lists whose total is stored, so that nothing is counted."""
 STORED = {
+    "actions/list-workflow-runs",
+    "actions/list-workflow-runs-for-repo",
     "repos/get-combined-status-for-ref",
+    "repos/list-branches",
+    "repos/list-tags",
 }
 EVERY = 50
 

@@ -1,0 +1,40 @@
+"""Stored counts of a repository's runs by workflow, because lists of runs have their total."""
+
+from store.database.connection import Connection, Row
+
+
+def add(db: Connection, run: Row) -> None:
+    """Count a run that was added."""
+    _add(db, {_key(run): 1})
+
+
+def move(db: Connection, before: Row, after: Row) -> None:
+    """Count a run for its present workflow. An event can report the workflow later."""
+    if _key(before) != _key(after):
+        _add(db, {_key(before): -1, _key(after): 1})
+
+
+def _add(db: Connection, changes: dict[tuple[int, int], int]) -> None:
+    db.insert_many(
+        "workflow_run_tally",
+        "repo_id, workflow_number, runs",
+        [(*key, by) for key, by in sorted(changes.items())],
+        "ON CONFLICT (repo_id, workflow_number)"
+        " DO UPDATE SET runs = workflow_run_tally.runs + excluded.runs",
+    )
+
+
+def _key(run: Row) -> tuple[int, int]:
+    return run["repo_id"], run["workflow_number"]
+
+
+def total(db: Connection, repo_id: int, workflow_number: int | None) -> int:
+    """Return how many runs a repository has, or one of its workflows."""
+    where = "" if workflow_number is None else " AND workflow_number = :workflow"
+    given = {} if workflow_number is None else {"workflow": workflow_number}
+    return db.number(
+        "SELECT CAST(coalesce(sum(runs), 0) AS BIGINT) FROM workflow_run_tally"
+        f" WHERE repo_id = :repo_id{where}",
+        repo_id=repo_id,
+        **given,
+    )
