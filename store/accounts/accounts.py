@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from threading import Lock
 
@@ -151,13 +151,31 @@ def join(db: Connection, organization_id: int, account_id: int, role: str) -> No
         )
     if role == "member":
         keep_administrator(db, account_id, organization_id)
-    db.execute(
+    given = {"organization_id": organization_id, "account_id": account_id, "role": role}
+    made = db.execute(
         "INSERT INTO membership (organization_id, account_id, role)"
         " VALUES (:organization_id, :account_id, :role)"
-        " ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role",
-        organization_id=organization_id,
-        account_id=account_id,
-        role=role,
+        " ON CONFLICT (organization_id, account_id) DO NOTHING",
+        **given,
+    )
+    if made:
+        count_memberships(db, {(account_id, 0): 1})
+        return
+    db.execute(
+        "UPDATE membership SET role = :role"
+        " WHERE organization_id = :organization_id AND account_id = :account_id",
+        **given,
+    )
+
+
+def count_memberships(db: Connection, changes: Mapping[tuple[int, int], int]) -> None:
+    """Add to the stored numbers of accounts' memberships. The keys are accounts and `public`."""
+    db.insert_many(
+        "membership_tally",
+        "account_id, public, memberships",
+        [(*key, by) for key, by in sorted(changes.items())],
+        "ON CONFLICT (account_id, public)"
+        " DO UPDATE SET memberships = membership_tally.memberships + excluded.memberships",
     )
 
 

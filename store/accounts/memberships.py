@@ -62,8 +62,24 @@ def of(db: Connection, chosen: OwnSelection, *, limit: int, offset: int) -> list
 
 def count_of(db: Connection, chosen: OwnSelection) -> int:
     """Return how many organizations `of` can return."""
-    where, given = _own(db, chosen)
-    return db.number(f"SELECT count(*) FROM membership m WHERE {where}", **given)
+    if chosen.only is not None:
+        where, given = _own(db, chosen)
+        return db.number(f"SELECT count(*) FROM membership m WHERE {where}", **given)
+    total = db.number(
+        "SELECT CAST(coalesce(sum(m.memberships), 0) AS BIGINT) FROM membership_tally m"
+        f" WHERE m.account_id = :id{_only(chosen.public)}",
+        id=chosen.account_id,
+    )
+    return total - _count_refusing(db, chosen) if chosen.refusing else total
+
+
+def _count_refusing(db: Connection, chosen: OwnSelection) -> int:
+    return db.number(
+        f"SELECT count(*) FROM {db.each('refusing', id='integer')} AS w JOIN membership m"
+        f" ON m.organization_id = w.id WHERE m.account_id = :id{_only(chosen.public)}",
+        id=chosen.account_id,
+        refusing=json_array(set(chosen.refusing)),
+    )
 
 
 def _own(db: Connection, chosen: OwnSelection) -> tuple[str, dict[str, Any]]:
@@ -122,7 +138,27 @@ def publicize(db: Connection, organization_id: int, account_id: int, public: boo
         organization_id=organization_id,
         account_id=account_id,
     )
+    if changed:
+        accounts.count_memberships(
+            db, {(account_id, int(public)): 1, (account_id, int(not public)): -1}
+        )
     return changed > 0
+
+
+def drop(db: Connection, organization_id: int, limit: int = ENDLESS) -> int:
+    """Delete up to `limit` memberships of an organization. Return their number.
+
+    Deleting the organization alone would leave the stored numbers of memberships wrong.
+    """
+    deleted = db.tuples(
+        "DELETE FROM membership WHERE (organization_id, account_id) IN (SELECT organization_id,"
+        " account_id FROM membership WHERE organization_id = :id LIMIT :limit)"
+        " RETURNING account_id, public",
+        id=organization_id,
+        limit=limit,
+    )
+    accounts.count_memberships(db, dict.fromkeys(deleted, -1))
+    return len(deleted)
 
 
 def _only(public: bool) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from store.accounts import accounts
+from store.accounts import accounts, memberships
 from store.assistant import seat_rows
 from store.database.connection import Connection, Row
 from store.delivery import hook_removal, sources
@@ -29,15 +29,14 @@ NAMED = (
     ("rule_suite", "actor_id"),
 )
 
-# The tables of which an organization may have very much, beside its seats: their keys, and which
-# rows are its own. Rows that belong to others come before them.
+# The tables of which an organization may have very much, beside its seats and memberships: their
+# keys, and which rows are its own. Rows that belong to others come before them.
 OWN = {
     "team_member": (
         "team_id, account_id",
         "team_id IN (SELECT t.id FROM team t WHERE t.organization_id = :id)",
     ),
     "team": ("id", "organization_id = :id"),
-    "membership": ("organization_id, account_id", "organization_id = :id"),
 }
 
 
@@ -131,7 +130,7 @@ def _disband(db: Connection, organization_id: int, left: int) -> int:
                 id=organization_id,
                 left=left,
             )
-    return left
+    return left - memberships.drop(db, organization_id, left) if left else left
 
 
 def _own_targets(db: Connection, account: Row) -> Iterator[tuple[HookTarget, str]]:
@@ -155,9 +154,10 @@ def remove(db: Connection, account: Row) -> None:
     # A source without its owner could send events of all repositories.
     for (source_id,) in db.tuples("SELECT id FROM source WHERE owner_id = :id", id=account["id"]):
         sources.remove(db, source_id)
-    # If the account alone was deleted, the counts of watchers and of seats would be wrong.
+    # If the account alone was deleted, counts of others would be wrong.
     watching.forget(db, account["id"])
     seat_rows.forget(db, account["id"])
+    memberships.drop(db, account["id"])
     db.execute("DELETE FROM account WHERE id = :id", id=account["id"])
 
 

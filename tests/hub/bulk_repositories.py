@@ -8,6 +8,7 @@ from bulk_owners import numbers, people, repositories, team_ids
 from operations_world import COMMIT, World
 
 from store import Connection
+from store.accounts import accounts
 from store.repositories import ref_counts
 from store.repositories.ref_counts import FOLDER
 
@@ -51,20 +52,22 @@ def topics(db: Connection, world: World, n: int) -> None:
 
 
 def members(db: Connection, world: World, n: int) -> None:
-    rows = [(world.acme.account["id"], who, "member", 1) for who in people(db, n)]
-    db.insert_many("membership", MEMBERSHIP, rows)
+    join(db, [(world.acme.account["id"], who) for who in people(db, n)])
 
 
 def organizations_of(login: str) -> Add:
     def add(db: Connection, world: World, n: int) -> None:
         who = db.value("SELECT id FROM account WHERE login = :login", login=login)
-        rows = [(made, who, "member", 1) for made in people(db, n, "Organization")]
-        db.insert_many("membership", MEMBERSHIP, rows)
+        join(db, [(made, who) for made in people(db, n, "Organization")])
 
     return add
 
 
-MEMBERSHIP = "organization_id, account_id, role, public"
+def join(db: Connection, pairs: list[tuple[int, int]], public: int = 1) -> None:
+    """Make accounts members of organizations: pairs of an organization and an account."""
+    columns = "organization_id, account_id, role, public"
+    db.insert_many("membership", columns, [(*pair, "member", public) for pair in pairs])
+    accounts.count_memberships(db, Counter((account_id, public) for _, account_id in pairs))
 
 
 def teams(db: Connection, world: World, n: int) -> list[int]:

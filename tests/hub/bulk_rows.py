@@ -517,8 +517,7 @@ def installed(db: Connection, world: World, n: int) -> None:
     columns = "app_id, account_id, permissions, events, every_repository, created_at, updated_at"
     rows = [(world.mill["id"], account_id, "{}", "[]", 1, 1, 1) for account_id in made]
     db.insert_many("installation", columns, rows)
-    members = [(account_id, octo, "member") for account_id in made]
-    db.insert_many("membership", "organization_id, account_id, role", members)
+    bulk_repositories.join(db, [(account_id, octo) for account_id in made], public=0)
 
 
 def nothing(db: Connection, world: World, n: int) -> None:

@@ -37,6 +37,14 @@ CREATE TABLE membership (
 
 CREATE INDEX membership_account ON membership (account_id, organization_id, public);
 
+-- How many memberships of each kind an account has, so that they need not be counted.
+CREATE TABLE membership_tally (
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    public SMALLINT NOT NULL,           -- as in the membership
+    memberships BIGINT NOT NULL,
+    PRIMARY KEY (account_id, public)
+);
+
 CREATE TABLE repository (
     id {id},
     owner_id BIGINT NOT NULL REFERENCES account (id),

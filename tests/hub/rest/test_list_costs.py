@@ -34,6 +34,9 @@ KEPT = 0.1
 STORED = {
     "actions/list-workflow-runs",
     "actions/list-workflow-runs-for-repo",
+    "orgs/list-for-authenticated-user",
+    "orgs/list-for-user",
+    "orgs/list-memberships-for-authenticated-user",
     "repos/get-combined-status-for-ref",
     "repos/list-branches",
     "repos/list-tags",

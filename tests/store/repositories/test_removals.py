@@ -392,7 +392,8 @@ def test_an_organization_with_many_members_goes_in_parts(
 
 def many_left(world: World) -> tuple[int, ...]:
     """The numbers of seats, teams' members, teams and memberships."""
-    counts = (f"(SELECT count(*) FROM {name})" for name in ("assistant_seat", *account_removal.OWN))
+    names = ("assistant_seat", *account_removal.OWN, "membership")
+    counts = (f"(SELECT count(*) FROM {name})" for name in names)
     (row,) = world.store.read_sync(lambda db: db.tuples(f"SELECT {', '.join(counts)}"))
     return tuple(row)
 
