@@ -20,6 +20,7 @@ from store.issues import (
     issues,
     labels,
     milestones,
+    open_counts,
     own_changes,
 )
 from store.issues.issue_events import IssueEventData
@@ -56,6 +57,7 @@ def touch(
     Older payloads do not change these columns and these items back.
     """
     upsert.update(db, "issue", issue, {**fields, "updated_at": db.now, "changed_at": db.now})
+    open_counts.changed(db, issue, fields)
     own_changes.record(db, issue, fields, items)
 
 
@@ -188,6 +190,7 @@ def create(db: Connection, repo: Row, author_id: int, fields: Mapping[str, Any])
         # A platform's event may bring the same number at this moment.
         number = issue_numbers.following(db, repo["id"])
         made = upsert.insert_with_number(db, "issue", repo["id"], number, values)
+    open_counts.added(db, repo["id"], values)
     row = issues.of(db, [made])[made]
     issue_references.references_in(db, repo, row, row["body"], by=author_id, at=db.now)
     return row

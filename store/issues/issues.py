@@ -9,7 +9,14 @@ import orjson
 from store.accounts import placeholder_accounts
 from store.database import payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
-from store.issues import comment_counts, issue_events, labels, milestones, own_changes
+from store.issues import (
+    comment_counts,
+    issue_events,
+    labels,
+    milestones,
+    open_counts,
+    own_changes,
+)
 from store.issues.issue_field_options import COLORS
 from store.issues.own_changes import PARTS, OwnChanges
 from store.repositories import repository_names
@@ -150,10 +157,12 @@ def _write(db: Connection, repo_id: int, number: int, before: Row | None, fields
     if before is None:
         made = upsert.insert_with_number(db, "issue", repo_id, number, fields)
         if made is not None:
+            open_counts.added(db, repo_id, fields)
             return made
-        before = get(db, repo_id, number)
+        before = get(db, repo_id, number, lock=True)
         assert before is not None
     upsert.update(db, "issue", before, fields)
+    open_counts.changed(db, before, fields)
     return int(before["id"])
 
 
@@ -187,9 +196,13 @@ def assignees(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[int]]:
 
 def delete(db: Connection, issue: Row) -> None:
     """Mark an issue as deleted and hide its events. Its number is not used again."""
-    db.execute(
-        "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL", id=issue["id"]
+    deleted = db.all(
+        "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL"
+        " RETURNING repo_id, state, moved_to",
+        id=issue["id"],
     )
+    for one in deleted:
+        open_counts.changed(db, one, {"deleted_at": db.now})
     issue_events.hide(db, issue["id"])
 
 
@@ -199,6 +212,9 @@ def move(db: Connection, issue: Row, repository: str, number: int) -> None:
     Its events are hidden. Another repository may get that name later, also before this is repeated.
     """
     known = repository_names.find(db, *repository.partition("/")[::2])
+    before = get(db, issue["repo_id"], issue["number"], lock=True)
+    if before is not None:
+        open_counts.changed(db, before, {"moved_to": repository})
     db.execute(
         "UPDATE issue SET moved_to = :moved_to, moved_number = :number, moved_repo_id = coalesce("
         "CASE WHEN moved_to = :moved_to THEN moved_repo_id END, :moved_repo_id) WHERE id = :id",

@@ -22,9 +22,9 @@ def details(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
     """
     columns = ", ".join(f"r.{name}" for name in (*FEATURES, "mirror_url"))
     rows = db.all(
-        f"SELECT r.id, {columns}, (SELECT count(*) FROM issue i WHERE i.repo_id = r.id"
-        " AND i.state = 'open' AND i.deleted_at IS NULL AND i.moved_to IS NULL) AS open_issues"
-        f" FROM {db.each('ids', wanted='integer')} AS w JOIN repository r ON r.id = w.wanted",
+        f"SELECT r.id, {columns}, coalesce(t.open_issues, 0) AS open_issues"
+        f" FROM {db.each('ids', wanted='integer')} AS w JOIN repository r ON r.id = w.wanted"
+        " LEFT JOIN issue_tally t ON t.repo_id = r.id",
         ids=json_array(set(repo_ids)),
     )
     return {row["id"]: row for row in rows}

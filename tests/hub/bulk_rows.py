@@ -7,6 +7,7 @@ query for each account would then show in the number of statements.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import bulk_enterprises
 import bulk_repositories
@@ -121,7 +122,7 @@ def issue_events(db: Connection, world: World, n: int) -> None:
         (repo_id, 1_000 + at, "T", "open", who, due[at], 1, 1)
         for at, who in enumerate(people(db, n))
     ]
-    made = numbers(db, "issue", columns, rows)
+    made = _open_issues(db, repo_id, columns, rows)
     pairs = [(issue_id, who) for issue_id, who in zip(made, people(db, n), strict=True)]
     db.insert_many("issue_assignee", "issue_id, account_id", pairs)
     events = [
@@ -129,6 +130,18 @@ def issue_events(db: Connection, world: World, n: int) -> None:
         for issue_id, who in pairs
     ]
     db.insert_many("issue_event", EVENT, events)
+
+
+def _open_issues(
+    db: Connection, repo_id: int, columns: str, rows: list[tuple[Any, ...]]
+) -> list[int]:
+    db.execute(
+        "INSERT INTO issue_tally (repo_id, open_issues) VALUES (:repo_id, :n) ON CONFLICT (repo_id)"
+        " DO UPDATE SET open_issues = issue_tally.open_issues + :n",
+        repo_id=repo_id,
+        n=len(rows),
+    )
+    return numbers(db, "issue", columns, rows)
 
 
 def _milestones(db: Connection, repo_id: int, n: int) -> list[int]:
@@ -146,7 +159,7 @@ def pulls(db: Connection, world: World, n: int) -> None:
     repo_id, who = world.hello.repo["id"], people(db, n)
     columns = "repo_id, number, title, state, author_id, is_pull, created_at, updated_at"
     rows = [(repo_id, 10_000 + at, "T", "open", one, 1, 1, 1) for at, one in enumerate(who)]
-    issues = numbers(db, "issue", columns, rows)
+    issues = _open_issues(db, repo_id, columns, rows)
     columns = "issue_id, repo_id, head_ref, head_sha, head_repo, base_ref, base_sha, merged_by_id"
     names = _names(db, repositories(db, who))
     ends = [

@@ -822,9 +822,11 @@ CREATE INDEX issue_updated ON issue (repo_id, updated_at, id);
 
 CREATE INDEX issue_milestone ON issue (milestone_id, state) WHERE milestone_id IS NOT NULL;
 
--- Counts the open issues of a repository, which every full representation of it shows.
-CREATE INDEX issue_open ON issue (repo_id)
-    WHERE state = 'open' AND deleted_at IS NULL AND moved_to IS NULL;
+-- How many issues of a repository are open, so that they need not be counted.
+CREATE TABLE issue_tally (
+    repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
+    open_issues BIGINT NOT NULL         -- open pull requests too
+);
 
 -- Finds the authors of pull requests in a repository.
 CREATE INDEX issue_pull_author ON issue (repo_id, author_id) WHERE is_pull = 1;

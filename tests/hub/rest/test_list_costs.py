@@ -37,6 +37,7 @@ STORED = {
     "orgs/list-for-authenticated-user",
     "orgs/list-for-user",
     "orgs/list-memberships-for-authenticated-user",
+    "pulls/list",
     "repos/get-combined-status-for-ref",
     "repos/list-branches",
     "repos/list-tags",
