@@ -1,7 +1,8 @@
 """The teams of an organization, and their members."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from store.database import row_lookup
@@ -50,7 +51,43 @@ def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row
     )
     if row is None:
         raise Conflict(f"there is a team {name!r} already")
+    count_teams(db, {(organization_id, row["privacy"]): 1})
     return row
+
+
+def count_teams(db: Connection, changes: Mapping[tuple[int, str], int]) -> None:
+    """Add to the stored numbers of organizations' teams, by privacy."""
+    db.insert_many(
+        "team_tally",
+        "organization_id, privacy, teams",
+        [(*key, by) for key, by in sorted(changes.items()) if by],
+        "ON CONFLICT (organization_id, privacy)"
+        " DO UPDATE SET teams = team_tally.teams + excluded.teams",
+    )
+
+
+def count(db: Connection, organization_id: int, viewer: Row) -> int:
+    """Return how many teams of an organization a viewer may see.
+
+    `viewer` is an account's `id` and whether it is an `owner`. Others see a secret team only if
+    they are in it.
+    """
+    where = "" if viewer["owner"] else " AND privacy <> 'secret'"
+    total = db.number(
+        "SELECT CAST(coalesce(sum(teams), 0) AS BIGINT) FROM team_tally"
+        f" WHERE organization_id = :id{where}",
+        id=organization_id,
+    )
+    return total if viewer["owner"] else total + _count_secret(db, organization_id, viewer["id"])
+
+
+def _count_secret(db: Connection, organization_id: int, account_id: int) -> int:
+    return db.number(
+        "SELECT count(*) FROM team_member m JOIN team t ON t.id = m.team_id"
+        " WHERE m.account_id = :account_id AND t.organization_id = :id AND t.privacy = 'secret'",
+        id=organization_id,
+        account_id=account_id,
+    )
 
 
 def named(db: Connection, organization_id: int, names: Collection[str]) -> list[Row]:
@@ -73,27 +110,84 @@ def update(db: Connection, team: Row, **changes: Any) -> bool:
     after = {**team, **changes}
     if after == team:
         return False
+    _set_privacy(db, team, after["privacy"])
     db.update(
         "team",
         team["id"],
         description=after["description"],
-        privacy=after["privacy"],
         permission=after["permission"],
         updated_at=db.now,
     )
     return True
 
 
+def _set_privacy(db: Connection, team: Row, privacy: str) -> None:
+    changed = db.execute(
+        "UPDATE team SET privacy = :privacy WHERE id = :id AND privacy <> :privacy",
+        privacy=privacy,
+        id=team["id"],
+    )
+    if changed:
+        former = "closed" if privacy == "secret" else "secret"
+        organization_id = team["organization_id"]
+        count_teams(db, {(organization_id, privacy): 1, (organization_id, former): -1})
+
+
 def join(db: Connection, team_id: int, account_ids: Collection[int]) -> bool:
     """Add members to a team. Return False if all of them are members already."""
-    before = len(member_ids(db, [team_id]))
-    db.insert_many(
+    added = db.insert_many(
         "team_member",
         "team_id, account_id",
         [(team_id, account_id) for account_id in account_ids],
-        "ON CONFLICT (team_id, account_id) DO NOTHING",
+        "ON CONFLICT (team_id, account_id) DO NOTHING RETURNING team_id",
     )
-    return len(member_ids(db, [team_id])) > before
+    count_members(db, "team", Counter(team_id for (team_id,) in added))
+    return bool(added)
+
+
+def count_members(db: Connection, table: str, changes: Mapping[int, int]) -> None:
+    """Add to the stored numbers of teams' members. `table` is `team` or `enterprise_team`."""
+    for team_id, number in sorted(changes.items()):
+        db.execute(
+            f"UPDATE {table} SET members = members + :number WHERE id = :id",
+            number=number,
+            id=team_id,
+        )
+
+
+def forget(db: Connection, account_id: int) -> None:
+    """Take an account out of all teams before the account is deleted.
+
+    Deleting the account alone would leave the stored numbers of members wrong.
+    """
+    for table in ("team", "enterprise_team"):
+        teams = db.column(
+            f"DELETE FROM {table}_member WHERE account_id = :account_id RETURNING team_id",
+            account_id=account_id,
+        )
+        count_members(db, table, dict.fromkeys(teams, -1))
+
+
+def drop(db: Connection, organization_id: int, limit: int) -> int:
+    """Delete up to `limit` members of an organization's teams, and teams. Return their number."""
+    own = "(SELECT t.id FROM team t WHERE t.organization_id = :id)"
+    left = db.column(
+        "DELETE FROM team_member WHERE (team_id, account_id) IN (SELECT team_id, account_id"
+        f" FROM team_member WHERE team_id IN {own} LIMIT :limit) RETURNING team_id",
+        id=organization_id,
+        limit=limit,
+    )
+    count_members(db, "team", {team_id: -number for team_id, number in Counter(left).items()})
+    deleted = db.column(
+        "DELETE FROM team WHERE id IN"
+        " (SELECT id FROM team WHERE organization_id = :id LIMIT :limit) RETURNING privacy",
+        id=organization_id,
+        limit=limit - len(left),
+    )
+    count_teams(
+        db, {(organization_id, privacy): -number for privacy, number in Counter(deleted).items()}
+    )
+    return len(left) + len(deleted)
 
 
 def member_ids(db: Connection, team_ids: Iterable[int]) -> dict[int, int]:

@@ -39,8 +39,13 @@ def visible_repositories(who: str) -> str:
     )
 
 
-def may_see(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, Any]]:
-    """Return SQL for: the viewer may see the repository. Also return its parameters."""
+def may_see(
+    db: Connection, viewer: RepositoryViewer, owner_id: int | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Return SQL for: the viewer may see the repository. Also return its parameters.
+
+    `owner_id` is the repository's owner, if that is known.
+    """
     public = viewer.account is None or not viewer.private
     if viewer.account is not None and viewer.account.get("reach") is not None:
         allowed, given = reached(db, viewer)
@@ -49,7 +54,7 @@ def may_see(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, An
         return "r.private = 0", {}
     allowed, given = reached(db, viewer)
     assert viewer.account is not None, "only public ones are shown to others"
-    if not viewer.account["site_admin"]:
+    if not viewer.account["site_admin"] and viewer.account["id"] != owner_id:
         allowed.append(visible_repositories(":viewer_id"))
         given["viewer_id"] = viewer.account["id"]
     return f"(r.private = 0 OR ({' AND '.join(allowed) or '1 = 1'}))", given

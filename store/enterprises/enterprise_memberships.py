@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from store.accounts import accounts
+from store.accounts import accounts, teams
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 
@@ -53,13 +53,19 @@ def users(db: Connection, logins: Collection[str]) -> list[Row]:
 
 def add(db: Connection, team: Row, account_ids: Collection[int]) -> None:
     """Add members who are not in the team yet."""
-    db.insert_many(
+    added = db.insert_many(
         "enterprise_team_member",
         "team_id, account_id, created_at",
         [(team["id"], account_id, db.now) for account_id in account_ids],
-        "ON CONFLICT (team_id, account_id) DO NOTHING",
+        "ON CONFLICT (team_id, account_id) DO NOTHING RETURNING team_id",
     )
+    _count(db, team, len(added))
 
 
 def remove(db: Connection, team: Row, account_ids: Collection[int]) -> None:
-    db.delete_many("enterprise_team_member", "account_id", account_ids, team_id=team["id"])
+    table = "enterprise_team_member"
+    _count(db, team, -db.delete_many(table, "account_id", account_ids, team_id=team["id"]))
+
+
+def _count(db: Connection, team: Row, number: int) -> None:
+    teams.count_members(db, "enterprise_team", {team["id"]: number})

@@ -6,7 +6,7 @@ The rows of both have the same columns. `enterprise_id` is None for the organiza
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from store.accounts import accounts
+from store.accounts import accounts, teams
 from store.database import paging
 from store.database.connection import Connection, Row, json_array, prefixed
 from store.enterprises import enterprise_teams
@@ -43,15 +43,16 @@ def page(
     """
     found, given = _teams(organization_id, viewer, kind)
     # Each part has an index in this order, so that the engine only merges them.
-    teams = " UNION ALL ".join(f"SELECT {columns} {rows}" for columns, rows in found)
-    return paging.page(db, f"{teams} ORDER BY slug, id", limit, offset, **given)
+    query = " UNION ALL ".join(f"SELECT {columns} {rows}" for columns, rows in found)
+    return paging.page(db, f"{query} ORDER BY slug, id", limit, offset, **given)
 
 
 def count(db: Connection, organization_id: int, viewer: Row, kind: str) -> int:
     """Return how many teams `page` can return."""
-    found, given = _teams(organization_id, viewer, kind)
-    counts = " + ".join(f"(SELECT count(*) {rows})" for _, rows in found)
-    return db.number(f"SELECT {counts}", **given)
+    own = 0 if kind == "enterprise" else teams.count(db, organization_id, viewer)
+    if kind == "organization":
+        return own
+    return own + db.number(f"SELECT count(*) {ASSIGNED}", organization_id=organization_id)
 
 
 def find(db: Connection, organization_id: int, slug: str) -> Row | None:
@@ -155,9 +156,13 @@ def members(
 
 def count_members(db: Connection, organization_id: int, team: Row, role: str = "all") -> int:
     """Return how many members `members` can return."""
-    given = {} if role == "all" else {"organization_id": organization_id}
+    if role == "all":
+        table = "team" if team["enterprise_id"] is None else "enterprise_team"
+        return db.number(f"SELECT members FROM {table} WHERE id = :id", id=team["id"])
     return db.number(
-        f"SELECT count(*) FROM ({_members(team, role)}) AS f", team_id=team["id"], **given
+        f"SELECT count(*) FROM ({_members(team, role)}) AS f",
+        team_id=team["id"],
+        organization_id=organization_id,
     )
 
 

@@ -22,15 +22,34 @@ def put(db: Connection, team: Row, repo: Row, role: str) -> bool:
     """
     if repo["owner_id"] != team["organization_id"]:
         raise Invalid(f"{repo['full_name']} does not belong to the organization of the team")
-    changed = db.execute(
+    given = {"repo_id": repo["id"], "team_id": team["id"], "role": role}
+    added = db.execute(
         "INSERT INTO team_repository (repo_id, team_id, role) VALUES (:repo_id, :team_id, :role)"
-        " ON CONFLICT (repo_id, team_id) DO UPDATE SET role = excluded.role"
-        " WHERE team_repository.role <> excluded.role",
-        repo_id=repo["id"],
-        team_id=team["id"],
-        role=role,
+        " ON CONFLICT (repo_id, team_id) DO NOTHING",
+        **given,
+    )
+    if added:
+        add(db, repo["id"], 1)
+        return True
+    changed = db.execute(
+        "UPDATE team_repository SET role = :role"
+        " WHERE repo_id = :repo_id AND team_id = :team_id AND role <> :role",
+        **given,
     )
     return changed > 0
+
+
+def add(db: Connection, repo_id: int, number: int) -> None:
+    """Add to the stored number of teams that have access to a repository.
+
+    Teams only go with their organization, which must have no repositories then.
+    """
+    db.insert_many(
+        "team_repository_tally",
+        "repo_id, teams",
+        [(repo_id, number)],
+        "ON CONFLICT (repo_id) DO UPDATE SET teams = team_repository_tally.teams + excluded.teams",
+    )
 
 
 def page(
@@ -50,7 +69,7 @@ def page(
 
 def count(db: Connection, repo: Row, viewer: Row) -> int:
     """Return how many teams `page` can return."""
-    total: int = db.value(f"SELECT count(*) FROM ({ALLOWED}) AS f", repo_id=repo["id"])
+    total = db.find_value("SELECT teams FROM team_repository_tally", repo_id=repo["id"]) or 0
     return total if viewer["owner"] else total - _count_hidden(db, repo, viewer)
 
 

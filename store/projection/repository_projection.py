@@ -15,7 +15,12 @@ from store.database.connection import Connection, Row
 from store.delivery import sources
 from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
-from store.repositories import repositories, repository_details, repository_names
+from store.repositories import (
+    repositories,
+    repository_counts,
+    repository_details,
+    repository_names,
+)
 
 REPORTED: payload_reader.Readers = {"reported_at": ("updated_at", payload_reader.timestamp)}
 HAPPENED: payload_reader.Readers = {
@@ -157,7 +162,10 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
         fields.pop("reported_at", None)
     if _is_late_push(before, fields, event):
         del fields["pushed_at"]
-    upsert.update(db, "repository", before, fields | _visibility(given, event))
+    visibility = _visibility(given, event)
+    if visibility:
+        repository_counts.set_private(db, repo["id"], visibility["private"])
+    upsert.update(db, "repository", before, fields | visibility)
     after = payload_reader.read_field(given, "private", payload_reader.flag)
     if sources.is_signed(event) and after and not before["private"]:
         websub.end_private(db, repo["id"])

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from store.accounts import accounts, memberships
+from store.accounts import accounts, memberships, teams
 from store.assistant import seat_rows
 from store.database.connection import Connection, Row
 from store.delivery import hook_removal, sources
@@ -28,16 +28,6 @@ NAMED = (
     ("workflow_run", "actor_id"),
     ("rule_suite", "actor_id"),
 )
-
-# The tables of which an organization may have very much, beside its seats and memberships: their
-# keys, and which rows are its own. Rows that belong to others come before them.
-OWN = {
-    "team_member": (
-        "team_id, account_id",
-        "team_id IN (SELECT t.id FROM team t WHERE t.organization_id = :id)",
-    ),
-    "team": ("id", "organization_id = :id"),
-}
 
 
 def parts(db: Connection, account: Row) -> dict[str, int]:
@@ -122,15 +112,8 @@ def _forget(db: Connection, account_id: int, left: int) -> int:
 def _disband(db: Connection, organization_id: int, left: int) -> int:
     """Delete up to `left` seats, teams and memberships. Return how many more may go."""
     left -= seat_rows.drop(db, organization_id, left)
-    for table, (key, own) in OWN.items():
-        if left:
-            left -= db.execute(
-                f"DELETE FROM {table} WHERE ({key}) IN"
-                f" (SELECT {key} FROM {table} WHERE {own} LIMIT :left)",
-                id=organization_id,
-                left=left,
-            )
-    return left - memberships.drop(db, organization_id, left) if left else left
+    left -= teams.drop(db, organization_id, left)
+    return left - memberships.drop(db, organization_id, left)
 
 
 def _own_targets(db: Connection, account: Row) -> Iterator[tuple[HookTarget, str]]:
@@ -157,6 +140,7 @@ def remove(db: Connection, account: Row) -> None:
     # If the account alone was deleted, counts of others would be wrong.
     watching.forget(db, account["id"])
     seat_rows.forget(db, account["id"])
+    teams.forget(db, account["id"])
     memberships.drop(db, account["id"])
     db.execute("DELETE FROM account WHERE id = :id", id=account["id"])
 

@@ -4,13 +4,9 @@ from collections import Counter
 
 from store.database.connection import Connection
 
-BRANCHES, TAGS = "refs/heads/", "refs/tags/"
-# The number of characters at the start of a name that tell a branch from a tag. An index has them.
-FOLDER = 10
-
 
 def add(db: Connection, repo_id: int, changes: Counter[str]) -> None:
-    """Add to the counts of a repository. `changes` has the first FOLDER characters of names."""
+    """Add to the counts of a repository. `changes` has the folders, such as `refs/heads`."""
     db.insert_many(
         "ref_tally",
         "repo_id, folder, refs",
@@ -19,7 +15,7 @@ def add(db: Connection, repo_id: int, changes: Counter[str]) -> None:
     )
 
 
-def total(db: Connection, repo_id: int, prefix: str) -> int:
-    """Return how many refs there are. `prefix` is BRANCHES or TAGS."""
-    found = db.find_value("SELECT refs FROM ref_tally", repo_id=repo_id, folder=prefix[:FOLDER])
+def total(db: Connection, repo_id: int, folder: str) -> int:
+    """Return how many refs are in a folder."""
+    found = db.find_value("SELECT refs FROM ref_tally", repo_id=repo_id, folder=folder)
     return found or 0

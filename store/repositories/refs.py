@@ -12,7 +12,6 @@ from store.database import paging, payload_reader, upsert
 from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
 from store.delivery import sources
 from store.repositories import head_commits, ref_counts
-from store.repositories.ref_counts import BRANCHES, FOLDER, TAGS
 
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
@@ -198,6 +197,11 @@ def drop_reports(db: Connection, before: int, limit: int) -> int:
     )
 
 
+BRANCHES, TAGS = "refs/heads/", "refs/tags/"
+# The number of characters at the start of a name that tell a branch from a tag. An index has them.
+FOLDER = 10
+
+
 def branch(db: Connection, repo_id: int, name: str) -> Row | None:
     """Return the branch with this short name, or None."""
     return get(db, repo_id, BRANCHES + name)
@@ -236,7 +240,7 @@ def several(db: Connection, repo_id: int, wanted: Iterable[str]) -> list[Row]:
 def count(db: Connection, repo_id: int, prefix: str) -> int:
     """Return how many refs `page` can return."""
     if prefix in (BRANCHES, TAGS):
-        return ref_counts.total(db, repo_id, prefix)
+        return ref_counts.total(db, repo_id, prefix[:FOLDER])
     where, given = _beginning(repo_id, prefix)
     return db.number(f"SELECT count(*) FROM ref WHERE {where}", **given)
 

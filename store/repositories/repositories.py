@@ -10,6 +10,7 @@ from store.database import row_lookup
 from store.database.connection import Connection, Row, json_array
 from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
+from store.repositories import repository_counts
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 ROLES = ("read", "triage", "write", "maintain", "admin")
@@ -55,6 +56,7 @@ def create(
     )
     if made is None:
         raise Conflict(f"the owner has a repository {name!r} already")
+    repository_counts.add(db, owner_id, int(private), 1)
     _forget_name(db, owner_id, name)
     row = get(db, made)
     assert row is not None
@@ -114,9 +116,8 @@ def by_former_name(db: Connection, owner: str, name: str) -> Row | None:
 
 def update(db: Connection, repo_id: int, *, private: bool, description: str | None) -> None:
     """Change a repository's visibility and description."""
-    db.update(
-        "repository", repo_id, private=int(private), description=description, updated_at=db.now
-    )
+    repository_counts.set_private(db, repo_id, private)
+    db.update("repository", repo_id, description=description, updated_at=db.now)
     if private:
         websub.end_private(db, repo_id)
 

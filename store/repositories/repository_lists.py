@@ -8,7 +8,7 @@ from store.accounts.administrators import AUTHORIZED
 from store.accounts.viewers import RepositoryViewer, may_see
 from store.database import paging
 from store.database.connection import ENDLESS, Connection, Row, json_array
-from store.repositories import repositories
+from store.repositories import repositories, repository_counts
 
 OWNERS = {
     "owner": "SELECT a.id FROM account a WHERE a.id = :who",
@@ -82,6 +82,10 @@ def page(
 def count(db: Connection, chosen: RepositoryFilter, most: int = ENDLESS) -> int:
     """Return how many repositories `page` can return, counted up to `most`."""
     where, given = _where(db, chosen)
+    if chosen.who is None:
+        total = repository_counts.total(db, where, given)
+        if total is not None:
+            return min(total, most)
     query = f"SELECT r.id {FROM} WHERE {where}"
     if chosen.who is not None:
         query = f"SELECT DISTINCT b.id FROM ({_belonging(db, chosen, where)}) AS b"
@@ -118,7 +122,7 @@ def _belonging(
 
 def _where(db: Connection, chosen: RepositoryFilter) -> tuple[str, dict[str, Any]]:
     """Return the conditions beside the account's affiliations, and the parameters."""
-    shown, given = may_see(db, chosen.viewer)
+    shown, given = may_see(db, chosen.viewer, chosen.owner_id)
     wanted = {
         "owner_id": ("r.owner_id = :owner_id", chosen.owner_id),
         "private": ("r.private = :private", _flag(chosen.private)),

@@ -8,6 +8,7 @@ from store.database.connection import ENDLESS, Connection, Row
 from store.delivery import hook_removal
 from store.delivery.websub import websub
 from store.hooks.hook_targets import repository
+from store.repositories import repository_counts
 
 GONE = "the repository was removed"
 
@@ -74,7 +75,11 @@ def remove(db: Connection, repo: Row) -> None:
     """
     _deny(db, repo["id"], ENDLESS)
     hook_removal.end_hooks(db, repository(repo["id"]), GONE)
-    db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"])
+    deleted = db.all(
+        "DELETE FROM repository WHERE id = :id RETURNING owner_id, private", id=repo["id"]
+    )
+    for one in deleted:
+        repository_counts.add(db, one["owner_id"], one["private"], -1)
 
 
 def remove_part(db: Connection, repo: Row) -> bool:

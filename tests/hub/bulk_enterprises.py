@@ -7,6 +7,7 @@ from enterprises_world import TEAM
 from operations_world import DIGEST, World
 
 from store import Connection
+from store.accounts import teams as store_teams
 from store.artifacts.storage_records import Storage
 from store.assistant import seat_rows
 
@@ -37,6 +38,7 @@ def teams(db: Connection, world: World, n: int) -> None:
 def members(db: Connection, world: World, n: int) -> None:
     rows = [(_team(db), account_id, 1) for account_id in people(db, n)]
     db.insert_many("enterprise_team_member", "team_id, account_id, created_at", rows)
+    store_teams.count_members(db, "enterprise_team", {_team(db): n})
 
 
 def organizations(db: Connection, world: World, n: int) -> None:

@@ -1,9 +1,11 @@
 """Accounts and their repositories, to which the rows of other tables refer."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from store import Connection
+from store.repositories import repository_counts
 
 
 def numbers(db: Connection, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> list[int]:
@@ -26,9 +28,10 @@ def people(db: Connection, n: int, kind: str = "User") -> list[int]:
 
 def repositories(db: Connection, owner_ids: Iterable[int]) -> list[int]:
     """Create a repository for each of the owners. Return the ids."""
-    first = db.value("SELECT max(id) FROM repository") + 1
+    first, owners = db.value("SELECT max(id) FROM repository") + 1, [*owner_ids]
     rows = (
-        (owner_id, f"r{at}", f"r{at}", db.now, db.now)
-        for at, owner_id in enumerate(owner_ids, first)
+        (owner_id, f"r{at}", f"r{at}", db.now, db.now) for at, owner_id in enumerate(owners, first)
     )
+    for owner_id, number in Counter(owners).items():
+        repository_counts.add(db, owner_id, 0, number)
     return numbers(db, "repository", "owner_id, name, name_key, created_at, updated_at", rows)

@@ -9,8 +9,9 @@ from operations_world import COMMIT, World
 
 from store import Connection
 from store.accounts import accounts
-from store.repositories import ref_counts
-from store.repositories.ref_counts import FOLDER
+from store.accounts import teams as store_teams
+from store.enterprises import team_repositories
+from store.repositories import ref_counts, refs
 
 Add = Callable[[Connection, World, int], None]
 
@@ -39,7 +40,7 @@ def refs_in(folder: str) -> Add:
         known = db.value("SELECT count(*) FROM ref")
         rows = [(repo_id, f"{folder}r{known + at}", COMMIT, 1) for at in range(n)]
         db.insert_many("ref", "repo_id, name, sha, updated_at", rows)
-        ref_counts.add(db, repo_id, Counter({folder[:FOLDER]: n}))
+        ref_counts.add(db, repo_id, Counter({folder[: refs.FOLDER]: n}))
 
     return add
 
@@ -79,9 +80,11 @@ def teams(db: Connection, world: World, n: int) -> list[int]:
         (at, world.acme.account["id"], f"t{at}", f"t{at}", "closed", "pull", "on", 1, 1)
         for at in team_ids(db, n)
     ]
+    store_teams.count_teams(db, {(world.acme.account["id"], "closed"): n})
     return numbers(db, "team", columns, rows)
 
 
 def teams_of_repository(db: Connection, world: World, n: int) -> None:
     rows = [(world.acme.repo["id"], team, "write") for team in teams(db, world, n)]
     db.insert_many("team_repository", "repo_id, team_id, role", rows)
+    team_repositories.add(db, world.acme.repo["id"], n)

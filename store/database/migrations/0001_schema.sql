@@ -83,6 +83,14 @@ CREATE TABLE repository (
 -- Lists and counts an owner's repositories, private ones or only the others.
 CREATE INDEX repository_created ON repository (owner_id, created_at, id, private);
 
+-- How many repositories an owner has, so that they need not be counted.
+CREATE TABLE repository_tally (
+    owner_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    private INTEGER NOT NULL,           -- as in the repository
+    repositories BIGINT NOT NULL,
+    PRIMARY KEY (owner_id, private)
+);
+
 -- Finds a repository that the platform has renamed.
 CREATE INDEX repository_foreign ON repository (owner_id, foreign_id);
 
@@ -1772,6 +1780,7 @@ CREATE TABLE enterprise_team (
     notification_setting TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    members BIGINT NOT NULL DEFAULT 0,  -- how many it has, so that they need not be counted
     UNIQUE (enterprise_id, slug)
 );
 
@@ -1808,10 +1817,19 @@ CREATE TABLE team (
     notification_setting TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    members BIGINT NOT NULL DEFAULT 0,  -- how many it has, so that they need not be counted
     UNIQUE (organization_id, slug)
 );
 
 CREATE INDEX team_privacy ON team (organization_id, privacy);
+
+-- How many teams an organization has, so that they need not be counted.
+CREATE TABLE team_tally (
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    privacy TEXT NOT NULL,              -- as in the team
+    teams BIGINT NOT NULL,
+    PRIMARY KEY (organization_id, privacy)
+);
 
 CREATE TABLE team_member (
     team_id BIGINT NOT NULL REFERENCES team (id) ON DELETE CASCADE,
@@ -1830,6 +1848,12 @@ CREATE TABLE team_repository (
 );
 
 CREATE INDEX team_repository_team ON team_repository (team_id);
+
+-- How many teams have access to a repository, so that they need not be counted.
+CREATE TABLE team_repository_tally (
+    repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
+    teams BIGINT NOT NULL
+);
 
 -- Subscriptions to the assistant, and their options.
 CREATE TABLE assistant_subscription (

@@ -34,6 +34,8 @@ KEPT = 0.1
 STORED = {
     "actions/list-workflow-runs",
     "actions/list-workflow-runs-for-repo",
+    "apps/list-installation-repos-for-authenticated-user",
+    "apps/list-repos-accessible-to-installation",
     "orgs/list-for-authenticated-user",
     "orgs/list-for-user",
     "orgs/list-memberships-for-authenticated-user",
@@ -41,6 +43,9 @@ STORED = {
     "repos/get-combined-status-for-ref",
     "repos/list-branches",
     "repos/list-tags",
+    "repos/list-teams",
+    "teams/list",
+    "teams/list-members-in-org",
 }
 EVERY = 50
 

@@ -37,4 +37,4 @@ def test_branches_and_tags_are_counted(world: World) -> None:
 def test_the_counts_go_with_the_repository(world: World) -> None:
     world.store.write_sync(refs.put, world.repo["id"], NAMES[0], "a" * 40)
     world.store.write_sync(repository_removal.remove, world.repo)
-    assert world.store.read_sync(ref_counts.total, world.repo["id"], refs.BRANCHES) == 0
+    assert world.store.read_sync(ref_counts.total, world.repo["id"], "refs/heads") == 0
