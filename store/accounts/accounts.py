@@ -10,7 +10,7 @@ from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from store.accounts import emails
-from store.database import row_lookup
+from store.database import row_lookup, upsert
 from store.database.connection import Connection, Row, json_array, prefixed
 from store.database.paging import ListedRows
 from store.errors import Conflict, Invalid
@@ -170,13 +170,7 @@ def join(db: Connection, organization_id: int, account_id: int, role: str) -> No
 
 def count_memberships(db: Connection, changes: Mapping[tuple[int, int], int]) -> None:
     """Add to the stored numbers of accounts' memberships. The keys are accounts and `public`."""
-    db.insert_many(
-        "membership_tally",
-        "account_id, public, memberships",
-        [(*key, by) for key, by in sorted(changes.items())],
-        "ON CONFLICT (account_id, public)"
-        " DO UPDATE SET memberships = membership_tally.memberships + excluded.memberships",
-    )
+    upsert.add_counts(db, "membership_tally", "account_id, public", "memberships", changes)
 
 
 def keep_administrator(db: Connection, account_id: int, organization_id: int | None = None) -> None:

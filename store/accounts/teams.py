@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from store.database import row_lookup
+from store.database import row_lookup, upsert
 from store.database.connection import Connection, Row, json_array, prefixed
 from store.errors import Conflict, Invalid
 
@@ -57,13 +57,7 @@ def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row
 
 def count_teams(db: Connection, changes: Mapping[tuple[int, str], int]) -> None:
     """Add to the stored numbers of organizations' teams, by privacy."""
-    db.insert_many(
-        "team_tally",
-        "organization_id, privacy, teams",
-        [(*key, by) for key, by in sorted(changes.items()) if by],
-        "ON CONFLICT (organization_id, privacy)"
-        " DO UPDATE SET teams = team_tally.teams + excluded.teams",
-    )
+    upsert.add_counts(db, "team_tally", "organization_id, privacy", "teams", changes)
 
 
 def count(db: Connection, organization_id: int, viewer: Row) -> int:

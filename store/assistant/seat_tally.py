@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
+from store.database import upsert
 from store.database.connection import Connection, Row
 
 NEVER = 0
@@ -23,14 +24,7 @@ def total(db: Connection, organization_id: int) -> int:
 
 
 def add(db: Connection, changes: SeatCounts) -> None:
-    """Add to the counts. Rows are locked in one order, so that writers do not block each other."""
-    db.insert_many(
-        "assistant_seat_tally",
-        "organization_id, ends_at, seats",
-        [(*key, by) for key, by in sorted(changes.items()) if by],
-        "ON CONFLICT (organization_id, ends_at)"
-        " DO UPDATE SET seats = assistant_seat_tally.seats + excluded.seats",
-    )
+    upsert.add_counts(db, "assistant_seat_tally", "organization_id, ends_at", "seats", changes)
 
 
 def subtract(db: Connection, deleted: Collection[Row]) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from store.database import upsert
 from store.database.connection import Connection, Row, json_array
 
 
@@ -22,13 +23,9 @@ def sort_of(row: Row) -> CheckKind:
 
 def count(db: Connection, suite_id: int, changes: Counter[CheckKind]) -> None:
     """Add to a suite's counts. Changes may be negative."""
-    db.insert_many(
-        "check_tally",
-        "suite_id, latest, status, conclusion, asked_again, runs",
-        [(suite_id, *sort, by) for sort, by in sorted(changes.items()) if by],
-        "ON CONFLICT (suite_id, latest, status, conclusion, asked_again)"
-        " DO UPDATE SET runs = check_tally.runs + excluded.runs",
-    )
+    by_kind = {(suite_id, *sort): by for sort, by in changes.items()}
+    keys = "suite_id, latest, status, conclusion, asked_again"
+    upsert.add_counts(db, "check_tally", keys, "runs", by_kind)
 
 
 def latest(db: Connection, suite_id: int) -> dict[CheckKind, int]:

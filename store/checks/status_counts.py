@@ -5,6 +5,7 @@ The combined status has their total.
 
 from collections import Counter
 
+from store.database import upsert
 from store.database.connection import Connection, Row
 
 
@@ -25,17 +26,8 @@ def add(db: Connection, status: Row) -> None:
         return
     changes = Counter([state])
     changes.subtract(former for _, former in others)
-    _add(db, status, changes)
-
-
-def _add(db: Connection, status: Row, changes: Counter[str]) -> None:
-    db.insert_many(
-        "commit_status_tally",
-        "repo_id, sha, state, contexts",
-        [(status["repo_id"], status["sha"], *one) for one in sorted(changes.items()) if one[1]],
-        "ON CONFLICT (repo_id, sha, state)"
-        " DO UPDATE SET contexts = commit_status_tally.contexts + excluded.contexts",
-    )
+    by_state = {(status["repo_id"], status["sha"], one): by for one, by in changes.items()}
+    upsert.add_counts(db, "commit_status_tally", "repo_id, sha, state", "contexts", by_state)
 
 
 def states(db: Connection, repo_id: int, sha: str) -> dict[str, int]:

@@ -53,6 +53,21 @@ def insert_or_replace(db: Connection, table: str, values: Mapping[str, Any], uni
     )
 
 
+def add_counts(
+    db: Connection, table: str, keys: str, column: str, changes: Mapping[tuple[Any, ...], int]
+) -> None:
+    """Add to the stored counts in a column. `changes` has the values of the columns `keys`.
+
+    Rows are locked in one order, so that writers do not block each other.
+    """
+    db.insert_many(
+        table,
+        f"{keys}, {column}",
+        [(*key, by) for key, by in sorted(changes.items()) if by],
+        f"ON CONFLICT ({keys}) DO UPDATE SET {column} = {table}.{column} + excluded.{column}",
+    )
+
+
 def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> bool:
     """Set the columns of a row, found by its `id`, that differ. Return whether any did.
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from store.database import paging
+from store.database import paging, upsert
 from store.database.connection import Connection, Row
 from store.database.paging import ListedRows
 from store.enterprises import organization_teams
@@ -44,12 +44,7 @@ def add(db: Connection, repo_id: int, number: int) -> None:
 
     Teams only go with their organization, which must have no repositories then.
     """
-    db.insert_many(
-        "team_repository_tally",
-        "repo_id, teams",
-        [(repo_id, number)],
-        "ON CONFLICT (repo_id) DO UPDATE SET teams = team_repository_tally.teams + excluded.teams",
-    )
+    upsert.add_counts(db, "team_repository_tally", "repo_id", "teams", {(repo_id,): number})
 
 
 def page(

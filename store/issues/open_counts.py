@@ -6,6 +6,7 @@ Open pull requests count as open issues.
 from collections.abc import Mapping
 from typing import Any
 
+from store.database import upsert
 from store.database.connection import Connection
 
 
@@ -26,11 +27,4 @@ def changed(db: Connection, before: Mapping[str, Any], changes: Mapping[str, Any
 
 
 def _add(db: Connection, repo_id: int, number: int) -> None:
-    if number:
-        db.insert_many(
-            "issue_tally",
-            "repo_id, open_issues",
-            [(repo_id, number)],
-            "ON CONFLICT (repo_id)"
-            " DO UPDATE SET open_issues = issue_tally.open_issues + excluded.open_issues",
-        )
+    upsert.add_counts(db, "issue_tally", "repo_id", "open_issues", {(repo_id,): number})

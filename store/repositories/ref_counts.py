@@ -2,17 +2,14 @@
 
 from collections import Counter
 
+from store.database import upsert
 from store.database.connection import Connection
 
 
 def add(db: Connection, repo_id: int, changes: Counter[str]) -> None:
     """Add to the counts of a repository. `changes` has the folders, such as `refs/heads`."""
-    db.insert_many(
-        "ref_tally",
-        "repo_id, folder, refs",
-        [(repo_id, *change) for change in sorted(changes.items()) if change[1]],
-        "ON CONFLICT (repo_id, folder) DO UPDATE SET refs = ref_tally.refs + excluded.refs",
-    )
+    by_folder = {(repo_id, folder): by for folder, by in changes.items()}
+    upsert.add_counts(db, "ref_tally", "repo_id, folder", "refs", by_folder)
 
 
 def total(db: Connection, repo_id: int, folder: str) -> int:

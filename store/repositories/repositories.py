@@ -56,7 +56,7 @@ def create(
     )
     if made is None:
         raise Conflict(f"the owner has a repository {name!r} already")
-    repository_counts.add(db, owner_id, int(private), 1)
+    repository_counts.add(db, {(owner_id, int(private)): 1})
     _forget_name(db, owner_id, name)
     row = get(db, made)
     assert row is not None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from store.database import upsert
 from store.database.connection import Connection
 
 KNOWN = {"owner_id", "private"}
@@ -14,14 +15,9 @@ KNOWN = {"owner_id", "private"}
 COLUMN = re.compile(r"\br\.(\w+)")
 
 
-def add(db: Connection, owner_id: int, private: int, number: int) -> None:
-    db.insert_many(
-        "repository_tally",
-        "owner_id, private, repositories",
-        [(owner_id, private, number)],
-        "ON CONFLICT (owner_id, private)"
-        " DO UPDATE SET repositories = repository_tally.repositories + excluded.repositories",
-    )
+def add(db: Connection, changes: Mapping[tuple[int, int], int]) -> None:
+    """Add to the numbers. `changes` has the owners, each with whether repositories are private."""
+    upsert.add_counts(db, "repository_tally", "owner_id, private", "repositories", changes)
 
 
 def set_private(db: Connection, repo_id: int, private: bool) -> None:
@@ -33,8 +29,7 @@ def set_private(db: Connection, repo_id: int, private: bool) -> None:
         id=repo_id,
     )
     for owner_id in owners:
-        add(db, owner_id, 0, -1 if private else 1)
-        add(db, owner_id, 1, 1 if private else -1)
+        add(db, {(owner_id, int(private)): 1, (owner_id, int(not private)): -1})
 
 
 def total(db: Connection, where: str, given: Mapping[str, Any]) -> int | None:

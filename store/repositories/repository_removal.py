@@ -75,11 +75,10 @@ def remove(db: Connection, repo: Row) -> None:
     """
     _deny(db, repo["id"], ENDLESS)
     hook_removal.end_hooks(db, repository(repo["id"]), GONE)
-    deleted = db.all(
+    deleted = db.tuples(
         "DELETE FROM repository WHERE id = :id RETURNING owner_id, private", id=repo["id"]
     )
-    for one in deleted:
-        repository_counts.add(db, one["owner_id"], one["private"], -1)
+    repository_counts.add(db, dict.fromkeys(deleted, -1))
 
 
 def remove_part(db: Connection, repo: Row) -> bool:

@@ -1,5 +1,6 @@
 """Stored counts of a repository's runs by workflow, because lists of runs have their total."""
 
+from store.database import upsert
 from store.database.connection import Connection, Row
 
 
@@ -15,13 +16,7 @@ def move(db: Connection, before: Row, after: Row) -> None:
 
 
 def _add(db: Connection, changes: dict[tuple[int, int], int]) -> None:
-    db.insert_many(
-        "workflow_run_tally",
-        "repo_id, workflow_number, runs",
-        [(*key, by) for key, by in sorted(changes.items())],
-        "ON CONFLICT (repo_id, workflow_number)"
-        " DO UPDATE SET runs = workflow_run_tally.runs + excluded.runs",
-    )
+    upsert.add_counts(db, "workflow_run_tally", "repo_id, workflow_number", "runs", changes)
 
 
 def _key(run: Row) -> tuple[int, int]:

@@ -32,6 +32,5 @@ def repositories(db: Connection, owner_ids: Iterable[int]) -> list[int]:
     rows = (
         (owner_id, f"r{at}", f"r{at}", db.now, db.now) for at, owner_id in enumerate(owners, first)
     )
-    for owner_id, number in Counter(owners).items():
-        repository_counts.add(db, owner_id, 0, number)
+    repository_counts.add(db, Counter((owner_id, 0) for owner_id in owners))
     return numbers(db, "repository", "owner_id, name, name_key, created_at, updated_at", rows)

@@ -15,6 +15,7 @@ from bulk_owners import numbers, people, repositories
 from operations_world import COMMIT, Place, World
 
 from store import Connection, Row
+from store.database import upsert
 
 # A time far after the tests' clock, so that no invitation has expired.
 LATER = 2**52
@@ -135,12 +136,7 @@ def issue_events(db: Connection, world: World, n: int) -> None:
 def _open_issues(
     db: Connection, repo_id: int, columns: str, rows: list[tuple[Any, ...]]
 ) -> list[int]:
-    db.execute(
-        "INSERT INTO issue_tally (repo_id, open_issues) VALUES (:repo_id, :n) ON CONFLICT (repo_id)"
-        " DO UPDATE SET open_issues = issue_tally.open_issues + :n",
-        repo_id=repo_id,
-        n=len(rows),
-    )
+    upsert.add_counts(db, "issue_tally", "repo_id", "open_issues", {(repo_id,): len(rows)})
     return numbers(db, "issue", columns, rows)
 
 
@@ -318,13 +314,8 @@ def commit_statuses(db: Connection, world: World, n: int) -> None:
 
 def count_contexts(db: Connection, repo_id: int, n: int) -> None:
     """Count contexts whose newest status is a success."""
-    db.insert_many(
-        "commit_status_tally",
-        "repo_id, sha, state, contexts",
-        [(repo_id, COMMIT, "success", n)],
-        "ON CONFLICT (repo_id, sha, state)"
-        " DO UPDATE SET contexts = commit_status_tally.contexts + excluded.contexts",
-    )
+    keys, counted = "repo_id, sha, state", {(repo_id, COMMIT, "success"): n}
+    upsert.add_counts(db, "commit_status_tally", keys, "contexts", counted)
 
 
 def workflow_runs(db: Connection, world: World, n: int) -> None:
@@ -337,13 +328,8 @@ def workflow_runs(db: Connection, world: World, n: int) -> None:
         for at, one in enumerate(who)
     ]
     db.insert_many("workflow_run", columns, rows)
-    db.execute(
-        "UPDATE workflow_run_tally SET runs = runs + :n"
-        " WHERE repo_id = :repo_id AND workflow_number = :flow",
-        n=n,
-        repo_id=repo_id,
-        flow=flow,
-    )
+    keys = "repo_id, workflow_number"
+    upsert.add_counts(db, "workflow_run_tally", keys, "runs", {(repo_id, flow): n})
 
 
 def workflow_jobs(db: Connection, world: World, n: int) -> None:
