@@ -93,6 +93,8 @@ def page(
 
 def count(db: Connection, repo_id: int, sha: str, chosen: SuiteFilter) -> int:
     """Return how many suites `page` can return."""
+    if chosen == SuiteFilter():
+        return check_counts.suites(db, repo_id, sha)
     where, given = _where(repo_id, sha, chosen)
     return db.number(f"SELECT count(*) FROM check_suite s WHERE {where}", **given)
 
@@ -131,6 +133,8 @@ def of_app(
         "updated_at": db.now,
     }
     made = external_ids.insert_with_own_id(db, "check_suite", values, "repo_id, head_sha, app_id")
+    if made is not None:
+        check_counts.add_suite(db, values)
     found = _of_app(db, repo_id, sha, app_id)
     assert found is not None
     return found, made is not None
@@ -196,6 +200,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
         return _add(db, repo["id"], number, fields)
     upsert.update(db, "check_suite", before, fields)
     after: Row = before | fields
+    check_counts.move_suite(db, before, after)
     return after
 
 
@@ -228,7 +233,9 @@ def _add(db: Connection, repo_id: int, number: int, fields: Row) -> Row | None:
         "updated_at": db.now,
         **fields,
     }
-    upsert.insert_if_absent(db, "check_suite", values, "repo_id, number")
+    made = upsert.insert_if_absent(db, "check_suite", values, "repo_id, number")
+    if made is not None:
+        check_counts.add_suite(db, values)
     return get(db, repo_id, number)
 
 
