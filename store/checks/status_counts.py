@@ -3,10 +3,22 @@
 The combined status has their total.
 """
 
-from collections import Counter
-
-from store.database import upsert
 from store.database.connection import Connection, Row
+
+_NEWEST = (
+    "SELECT n.id, n.repo_id, n.sha, n.state FROM commit_status n WHERE n.repo_id = :repo_id"
+    " AND n.sha = :sha AND n.context_key = :context_key ORDER BY n.created_at DESC, n.id DESC"
+)
+_CHANGE = "sum(CASE WHEN l.id = :id THEN 1 ELSE -1 END)"
+# The status before the newest one does not count any more.
+ADD = (
+    "INSERT INTO commit_status_tally (repo_id, sha, state, contexts)"
+    f" SELECT l.repo_id, l.sha, l.state, {_CHANGE} FROM ({_NEWEST} LIMIT 2) AS l"
+    f" WHERE :id = (SELECT f.id FROM ({_NEWEST} LIMIT 1) AS f)"
+    f" GROUP BY l.repo_id, l.sha, l.state HAVING {_CHANGE} <> 0"
+    " ON CONFLICT (repo_id, sha, state)"
+    " DO UPDATE SET contexts = commit_status_tally.contexts + excluded.contexts"
+)
 
 
 def add(db: Connection, status: Row) -> None:
@@ -14,20 +26,13 @@ def add(db: Connection, status: Row) -> None:
 
     Until the transaction ends, no other one may add a status to the commit.
     """
-    latest = db.tuples(
-        "SELECT id, state FROM commit_status WHERE repo_id = :repo_id AND sha = :sha"
-        " AND context_key = :context_key ORDER BY created_at DESC, id DESC LIMIT 2",
+    db.execute(
+        ADD,
+        id=status["id"],
         repo_id=status["repo_id"],
         sha=status["sha"],
         context_key=status["context_key"],
     )
-    (newest_id, state), *others = latest
-    if newest_id != status["id"]:
-        return
-    changes = Counter([state])
-    changes.subtract(former for _, former in others)
-    by_state = {(status["repo_id"], status["sha"], one): by for one, by in changes.items()}
-    upsert.add_counts(db, "commit_status_tally", "repo_id, sha, state", "contexts", by_state)
 
 
 def states(db: Connection, repo_id: int, sha: str) -> dict[str, int]:
