@@ -170,7 +170,7 @@ def join(db: Connection, organization_id: int, account_id: int, role: str) -> No
 
 def count_memberships(db: Connection, changes: Mapping[tuple[int, int], int]) -> None:
     """Add to the stored numbers of accounts' memberships. The keys are accounts and `public`."""
-    upsert.add_counts(db, "membership_tally", "account_id, public", "memberships", changes)
+    upsert.count_at_commit(db, "membership_tally", "account_id, public", "memberships", changes)
 
 
 def keep_administrator(db: Connection, account_id: int, organization_id: int | None = None) -> None:

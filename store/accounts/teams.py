@@ -57,7 +57,7 @@ def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row
 
 def count_teams(db: Connection, changes: Mapping[tuple[int, str], int]) -> None:
     """Add to the stored numbers of organizations' teams, by privacy."""
-    upsert.add_counts(db, "team_tally", "organization_id, privacy", "teams", changes)
+    upsert.count_at_commit(db, "team_tally", "organization_id, privacy", "teams", changes)
 
 
 def count(db: Connection, organization_id: int, viewer: Row) -> int:

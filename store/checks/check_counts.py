@@ -68,14 +68,20 @@ def add_suite(db: Connection, suite: Row) -> None:
     _add_suites(db, {_commit(suite): 1})
 
 
-def move_suite(db: Connection, before: Row, after: Row) -> None:
-    """Count a suite for its present commit. An event can report another one."""
+def move_suite(db: Connection, suite: Row, after: Row) -> None:
+    """Count a suite for another commit, before its row changes. An event can report that."""
+    if _commit(suite) == _commit(after):
+        return
+    # Another event of the suite can have moved it since it was read.
+    before = db.required(
+        f"SELECT repo_id, head_sha FROM check_suite WHERE id = :id{db.for_change}", id=suite["id"]
+    )
     if _commit(before) != _commit(after):
         _add_suites(db, {_commit(before): -1, _commit(after): 1})
 
 
 def _add_suites(db: Connection, changes: Mapping[tuple[int, str], int]) -> None:
-    upsert.add_counts(db, "check_suite_tally", "repo_id, head_sha", "suites", changes)
+    upsert.count_at_commit(db, "check_suite_tally", "repo_id, head_sha", "suites", changes)
 
 
 def _commit(suite: Row) -> tuple[int, str]:

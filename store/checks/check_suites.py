@@ -198,9 +198,9 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     fields |= _app(db, repo, given, event)
     if before is None:
         return _add(db, repo["id"], number, fields)
-    upsert.update(db, "check_suite", before, fields)
     after: Row = before | fields
     check_counts.move_suite(db, before, after)
+    upsert.update(db, "check_suite", before, fields)
     return after
 
 

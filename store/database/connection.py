@@ -149,6 +149,9 @@ class Connection(Protocol):
         the end, so that no two deadlock.
         """
 
+    def registered(self, function: "BeforeCommit[T]") -> list[T]:
+        """Return the items that `before_commit` has for a function."""
+
     def after_commit(self, call: Callable[[], None]) -> None:
         """Call `call` once this transaction is durable. After a rollback it is not called."""
 

@@ -169,6 +169,9 @@ class Statements(ABC):
             self._last.add(function)
         self._pending_items.append((function, item))
 
+    def registered(self, function: BeforeCommit[T]) -> list[T]:
+        return [item for each, item in self._pending_items if each is function]
+
     def _run_before_commit(self) -> None:
         """Call the functions that `before_commit` registered."""
         while self._pending_items:

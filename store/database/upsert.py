@@ -3,12 +3,16 @@
 Table and column names come from the program, never from outside.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from store.clock import DAY
 from store.database.connection import Connection, Row, json_array
 
+Key = tuple[Any, ...]
+CountChange = tuple[tuple[str, str, str], dict[Key, int]]
+"""A table of counts with its keys and its column, and what to add."""
 REPORTED = "reported_at"
 """The column with a platform's time of its last report. One from a wrong clock is not stored."""
 
@@ -54,7 +58,7 @@ def insert_or_replace(db: Connection, table: str, values: Mapping[str, Any], uni
 
 
 def add_counts(
-    db: Connection, table: str, keys: str, column: str, changes: Mapping[tuple[Any, ...], int]
+    db: Connection, table: str, keys: str, column: str, changes: Mapping[Key, int]
 ) -> None:
     """Add to the stored counts in a column. `changes` has the values of the columns `keys`.
 
@@ -66,6 +70,48 @@ def add_counts(
         [(*key, by) for key, by in sorted(changes.items()) if by],
         f"ON CONFLICT ({keys}) DO UPDATE SET {column} = {table}.{column} + excluded.{column}",
     )
+
+
+def count_at_commit(
+    db: Connection, table: str, keys: str, column: str, changes: Mapping[Key, int]
+) -> None:
+    """Add to stored counts as `add_counts` does, at the end of the transaction.
+
+    Writers of a busy repository all need the same row. If they locked it earlier, groups of writes
+    would block each other, and deadlock. The first of `keys` is a repository or an account.
+    """
+    added = {key: by for key, by in changes.items() if by}
+    if added:
+        db.before_commit(_add_all, ((table, keys, column), added))
+
+
+def uncommitted(db: Connection, table: str) -> Counter[Key]:
+    """Return what this transaction will add to the stored counts of a table."""
+    found: Counter[Key] = Counter()
+    for (counted, *_), changes in db.registered(_add_all):
+        if counted == table:
+            found.update(changes)
+    return found
+
+
+def _add_all(db: Connection, items: list[CountChange]) -> None:
+    sums: dict[tuple[str, str, str], Counter[Key]] = {}
+    for place, changes in items:
+        sums.setdefault(place, Counter()).update(changes)
+    for place in sorted(sums):
+        _, keys, _ = place
+        known = _existing_owners(db, keys, sums[place])
+        add_counts(db, *place, {key: by for key, by in sums[place].items() if key[0] in known})
+
+
+def _existing_owners(db: Connection, keys: str, changes: Iterable[Key]) -> set[int]:
+    """Return the repositories or accounts that this transaction has not deleted."""
+    table = "repository" if keys.startswith("repo_id") else "account"
+    found = db.column(
+        f"SELECT o.id FROM {db.each('owners', id='integer')} AS w JOIN {table} o ON o.id = w.id",
+        owners=json_array({owner for owner, *_ in changes}),
+    )
+    return set(found)
 
 
 def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> bool:

@@ -44,7 +44,7 @@ def add(db: Connection, repo_id: int, number: int) -> None:
 
     Teams only go with their organization, which must have no repositories then.
     """
-    upsert.add_counts(db, "team_repository_tally", "repo_id", "teams", {(repo_id,): number})
+    upsert.count_at_commit(db, "team_repository_tally", "repo_id", "teams", {(repo_id,): number})
 
 
 def page(

@@ -27,4 +27,4 @@ def changed(db: Connection, before: Mapping[str, Any], changes: Mapping[str, Any
 
 
 def _add(db: Connection, repo_id: int, number: int) -> None:
-    upsert.add_counts(db, "issue_tally", "repo_id", "open_issues", {(repo_id,): number})
+    upsert.count_at_commit(db, "issue_tally", "repo_id", "open_issues", {(repo_id,): number})

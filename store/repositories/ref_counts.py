@@ -9,7 +9,7 @@ from store.database.connection import Connection
 def add(db: Connection, repo_id: int, changes: Counter[str]) -> None:
     """Add to the counts of a repository. `changes` has the folders, such as `refs/heads`."""
     by_folder = {(repo_id, folder): by for folder, by in changes.items()}
-    upsert.add_counts(db, "ref_tally", "repo_id, folder", "refs", by_folder)
+    upsert.count_at_commit(db, "ref_tally", "repo_id, folder", "refs", by_folder)
 
 
 def total(db: Connection, repo_id: int, folder: str) -> int:

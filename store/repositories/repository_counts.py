@@ -17,7 +17,7 @@ COLUMN = re.compile(r"\br\.(\w+)")
 
 def add(db: Connection, changes: Mapping[tuple[int, int], int]) -> None:
     """Add to the numbers. `changes` has the owners, each with whether repositories are private."""
-    upsert.add_counts(db, "repository_tally", "owner_id, private", "repositories", changes)
+    upsert.count_at_commit(db, "repository_tally", "owner_id, private", "repositories", changes)
 
 
 def set_private(db: Connection, repo_id: int, private: bool) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from store.database import upsert
 from store.database.connection import Connection, Row, json_array
 
 FEATURES = (
@@ -27,7 +28,10 @@ def details(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
         " LEFT JOIN issue_tally t ON t.repo_id = r.id",
         ids=json_array(set(repo_ids)),
     )
-    return {row["id"]: row for row in rows}
+    added = upsert.uncommitted(db, "issue_tally")
+    return {
+        row["id"]: {**row, "open_issues": row["open_issues"] + added[(row["id"],)]} for row in rows
+    }
 
 
 def has_issues(db: Connection, repo_id: int) -> bool:

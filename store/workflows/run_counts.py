@@ -9,14 +9,21 @@ def add(db: Connection, run: Row) -> None:
     _add(db, {_key(run): 1})
 
 
-def move(db: Connection, before: Row, after: Row) -> None:
-    """Count a run for its present workflow. An event can report the workflow later."""
+def move(db: Connection, run: Row, after: Row) -> None:
+    """Count a run for another workflow, before its row changes. An event can report it later."""
+    if _key(run) == _key(after):
+        return
+    # Another event of the run can have moved it since it was read.
+    before = db.required(
+        f"SELECT repo_id, workflow_number FROM workflow_run WHERE id = :id{db.for_change}",
+        id=run["id"],
+    )
     if _key(before) != _key(after):
         _add(db, {_key(before): -1, _key(after): 1})
 
 
 def _add(db: Connection, changes: dict[tuple[int, int], int]) -> None:
-    upsert.add_counts(db, "workflow_run_tally", "repo_id, workflow_number", "runs", changes)
+    upsert.count_at_commit(db, "workflow_run_tally", "repo_id, workflow_number", "runs", changes)
 
 
 def _key(run: Row) -> tuple[int, int]:

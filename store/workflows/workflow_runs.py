@@ -32,8 +32,8 @@ def put(
     """Update the run that `get` has returned before, or create it. A new one is queued."""
     if before is not None:
         after = {**before, **fields}
-        upsert.update(db, "workflow_run", before, fields)
         run_counts.move(db, before, after)
+        upsert.update(db, "workflow_run", before, fields)
         return after
     values = {
         "repo_id": repo_id,

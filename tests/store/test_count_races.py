@@ -8,17 +8,20 @@ from engines import served
 from issue_world import SHA, issue
 from racing import overlap
 from store_world import World
+from transactions import transaction
 
 from store import Connection, Row, Store
 from store.accounts import accounts, memberships
 from store.accounts.memberships import OwnSelection
-from store.checks import commit_statuses, status_counts
+from store.checks import check_counts, commit_statuses, status_counts
 from store.issues import issue_changes, issues
 from store.projection import projection_table
 from store.repositories import refs, repositories, repository_counts, repository_details
+from store.workflows import run_counts
 
 pytestmark = served("SQLite has one writer at a time")
 Opened = Callable[[], Store]
+OTHER_SHA = "b" * 40
 
 
 def project(db: Connection, world: World, name: str, **payload: Any) -> None:
@@ -117,3 +120,58 @@ def test_an_account_that_joins_twice_and_is_shown_twice_counts_once(
         for only_public, number in ((False, 1), (True, public)):
             chosen = OwnSelection(eve["id"], only_public)
             assert world.store.read_sync(memberships.count_of, chosen) == number
+
+
+def test_groups_that_count_in_the_same_repositories_do_not_wait_for_each_other(
+    world: World, opened: Opened
+) -> None:
+    repos = [world.repo, world.another_repo()]
+
+    def create_in_both(db: Connection) -> list[Row]:
+        return [issue_changes.create(db, repo, world.user["id"], {"title": "T"}) for repo in repos]
+
+    def close(db: Connection, made: Row) -> None:
+        issue_changes.set_state(db, issue_changes.lock(db, made), world.user["id"], "closed", None)
+
+    def close_both(db: Connection) -> None:
+        for made in reversed(later):
+            close(db, made)
+
+    first, later = (world.store.write_sync(create_in_both) for _ in range(2))
+    with transaction(world.store) as db:
+        for made in first:
+            close(db, made)
+        # This would wait for ever if a count was locked before the end of a transaction.
+        opened().write_sync(close_both)
+    shown = world.store.read_sync(repository_details.details, [repo["id"] for repo in repos])
+    assert [row["open_issues"] for row in shown.values()] == [0, 0]
+
+
+def test_a_suite_that_moves_to_a_commit_twice_counts_once(
+    world: World, opened: Opened, url: str
+) -> None:
+    def report(db: Connection, sha: str = OTHER_SHA) -> None:
+        project(db, world, "check_suite", check_suite={"id": 9, "head_sha": sha})
+
+    world.store.write_sync(report, SHA)
+    overlap(url, (world.store, report), (opened(), report))
+    counted = [
+        world.store.read_sync(check_counts.suites, world.repo["id"], sha)
+        for sha in (SHA, OTHER_SHA)
+    ]
+    assert counted == [0, 1]
+
+
+def test_a_run_that_moves_to_a_workflow_twice_counts_once(
+    world: World, opened: Opened, url: str
+) -> None:
+    def report(db: Connection, workflow: int = 8, number: int = 9) -> None:
+        project(db, world, "workflow_run", workflow_run={"id": number, "workflow_id": workflow})
+
+    world.store.write_sync(report, 8, 1)
+    world.store.write_sync(report, 7)
+    overlap(url, (world.store, report), (opened(), report))
+    counted = [
+        world.store.read_sync(run_counts.total, world.repo["id"], workflow) for workflow in (7, 8)
+    ]
+    assert counted == [0, 2]

@@ -75,3 +75,36 @@ def test_the_number_goes_with_the_repository(world: World) -> None:
     world.store.write_sync(repository_removal.remove, world.repo)
     count = "SELECT count(*) FROM issue_tally"
     assert world.store.read_sync(lambda db: db.value(count)) == 0
+
+
+def test_a_transaction_sees_the_number_that_it_changed(world: World) -> None:
+    def open_and_close(db: Connection) -> list[int]:
+        given: Row = {"title": "T"}
+        made = issue_changes.create(db, world.repo, world.user["id"], given)
+        numbers = [shown(db)]
+        issue_changes.set_state(db, made, world.user["id"], "closed", None)
+        return [*numbers, shown(db)]
+
+    def shown(db: Connection) -> int:
+        (row,) = repository_details.details(db, [world.repo["id"]]).values()
+        return int(row["open_issues"])
+
+    Platform(world).report("issues", "opened", issue=issue(state="open"))
+    assert world.store.write_sync(open_and_close) == [2, 1]
+
+
+def test_an_issue_counts_for_nothing_if_its_repository_goes_in_the_same_transaction(
+    world: World,
+) -> None:
+    other = world.another_repo()
+
+    def create_and_remove(db: Connection) -> None:
+        for repo in (world.repo, other):
+            issue_changes.create(db, repo, world.user["id"], {"title": "T"})
+        repository_removal.remove(db, other)
+
+    world.store.write_sync(create_and_remove)
+    assert assert_counted(world) == 1
+    assert world.store.read_sync(lambda db: db.column("SELECT repo_id FROM issue_tally")) == [
+        world.repo["id"]
+    ]
