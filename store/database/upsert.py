@@ -78,7 +78,8 @@ def count_at_commit(
     """Add to stored counts as `add_counts` does, at the end of the transaction.
 
     Writers of a busy repository all need the same row. If they locked it earlier, groups of writes
-    would block each other, and deadlock. The first of `keys` is a repository or an account.
+    would block each other, and deadlock. The first of `keys` is a repository or an account:
+    `drop_counts` says if it is deleted later in the transaction.
     """
     added = {key: by for key, by in changes.items() if by}
     if added:
@@ -94,24 +95,21 @@ def uncommitted(db: Connection, table: str) -> Counter[Key]:
     return found
 
 
+def drop_counts(db: Connection, owners: str, owner_id: int) -> None:
+    """Let the counts go with a repository or an account that is deleted from the table `owners`."""
+    db.before_commit(_add_all, ((owners, "", ""), {(owner_id,): 0}))
+
+
 def _add_all(db: Connection, items: list[CountChange]) -> None:
     sums: dict[tuple[str, str, str], Counter[Key]] = {}
     for place, changes in items:
         sums.setdefault(place, Counter()).update(changes)
     for place in sorted(sums):
         _, keys, _ = place
-        known = _existing_owners(db, keys, sums[place])
-        add_counts(db, *place, {key: by for key, by in sums[place].items() if key[0] in known})
-
-
-def _existing_owners(db: Connection, keys: str, changes: Iterable[Key]) -> set[int]:
-    """Return the repositories or accounts that this transaction has not deleted."""
-    table = "repository" if keys.startswith("repo_id") else "account"
-    found = db.column(
-        f"SELECT o.id FROM {db.each('owners', id='integer')} AS w JOIN {table} o ON o.id = w.id",
-        owners=json_array({owner for owner, *_ in changes}),
-    )
-    return set(found)
+        gone = sums.get(("repository" if keys.startswith("repo_id") else "account", "", ""), {})
+        if keys:
+            counted = {key: by for key, by in sums[place].items() if key[:1] not in gone}
+            add_counts(db, *place, counted)
 
 
 def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> bool:

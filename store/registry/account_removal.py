@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from store.accounts import accounts, memberships, teams
 from store.assistant import seat_rows
+from store.database import upsert
 from store.database.connection import Connection, Row
 from store.delivery import hook_removal, sources
 from store.errors import Conflict
@@ -142,6 +143,7 @@ def remove(db: Connection, account: Row) -> None:
     seat_rows.forget(db, account["id"])
     teams.forget(db, account["id"])
     memberships.drop(db, account["id"])
+    upsert.drop_counts(db, "account", account["id"])
     db.execute("DELETE FROM account WHERE id = :id", id=account["id"])
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from store.database import upsert
 from store.database.connection import ENDLESS, Connection, Row
 from store.delivery import hook_removal
 from store.delivery.websub import websub
@@ -79,6 +80,7 @@ def remove(db: Connection, repo: Row) -> None:
     deleted = db.tuples(
         "DELETE FROM repository WHERE id = :id RETURNING owner_id, private", id=repo["id"]
     )
+    upsert.drop_counts(db, "repository", repo["id"])
     repository_counts.add(db, dict.fromkeys(deleted, -1))
 
 
