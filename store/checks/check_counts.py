@@ -1,7 +1,7 @@
-"""Stored counts, because lists have their total: check runs of a suite, and suites of a commit."""
+"""Stored counts of a suite's check runs by kind, because a list of runs has its total."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from store.database import upsert
@@ -61,34 +61,3 @@ def total(
         suites=json_array(suite_ids),
         **given,
     )
-
-
-def add_suite(db: Connection, suite: Row) -> None:
-    """Count a suite that was added to a commit."""
-    _add_suites(db, {_commit(suite): 1})
-
-
-def move_suite(db: Connection, suite: Row, after: Row) -> None:
-    """Count a suite for another commit, before its row changes. An event can report that."""
-    if _commit(suite) == _commit(after):
-        return
-    # Another event of the suite can have moved it since it was read.
-    before = db.required(
-        f"SELECT repo_id, head_sha FROM check_suite WHERE id = :id{db.for_change}", id=suite["id"]
-    )
-    if _commit(before) != _commit(after):
-        _add_suites(db, {_commit(before): -1, _commit(after): 1})
-
-
-def _add_suites(db: Connection, changes: Mapping[tuple[int, str], int]) -> None:
-    upsert.count_at_commit(db, "check_suite_tally", "repo_id, head_sha", "suites", changes)
-
-
-def _commit(suite: Row) -> tuple[int, str]:
-    return suite["repo_id"], suite["head_sha"]
-
-
-def suites(db: Connection, repo_id: int, sha: str) -> int:
-    """Return how many suites a commit has."""
-    found = db.find_value("SELECT suites FROM check_suite_tally", repo_id=repo_id, head_sha=sha)
-    return found or 0

@@ -93,8 +93,6 @@ def page(
 
 def count(db: Connection, repo_id: int, sha: str, chosen: SuiteFilter) -> int:
     """Return how many suites `page` can return."""
-    if chosen == SuiteFilter():
-        return check_counts.suites(db, repo_id, sha)
     where, given = _where(repo_id, sha, chosen)
     return db.number(f"SELECT count(*) FROM check_suite s WHERE {where}", **given)
 
@@ -133,8 +131,6 @@ def of_app(
         "updated_at": db.now,
     }
     made = external_ids.insert_with_own_id(db, "check_suite", values, "repo_id, head_sha, app_id")
-    if made is not None:
-        check_counts.add_suite(db, values)
     found = _of_app(db, repo_id, sha, app_id)
     assert found is not None
     return found, made is not None
@@ -198,9 +194,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     fields |= _app(db, repo, given, event)
     if before is None:
         return _add(db, repo["id"], number, fields)
-    after: Row = before | fields
-    check_counts.move_suite(db, before, after)
     upsert.update(db, "check_suite", before, fields)
+    after: Row = before | fields
     return after
 
 
@@ -233,9 +228,7 @@ def _add(db: Connection, repo_id: int, number: int, fields: Row) -> Row | None:
         "updated_at": db.now,
         **fields,
     }
-    made = upsert.insert_if_absent(db, "check_suite", values, "repo_id, number")
-    if made is not None:
-        check_counts.add_suite(db, values)
+    upsert.insert_if_absent(db, "check_suite", values, "repo_id, number")
     return get(db, repo_id, number)
 
 

@@ -106,7 +106,8 @@ def _add_all(db: Connection, items: list[CountChange]) -> None:
         sums.setdefault(place, Counter()).update(changes)
     for place in sorted(sums):
         _, keys, _ = place
-        gone = sums.get(("repository" if keys.startswith("repo_id") else "account", "", ""), {})
+        owners = "repository" if keys.startswith("repo_id") else "account"
+        gone = sums.get((owners, "", ""), Counter())
         if keys:
             counted = {key: by for key, by in sums[place].items() if key[:1] not in gone}
             add_counts(db, *place, counted)

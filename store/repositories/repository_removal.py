@@ -30,7 +30,6 @@ LARGE = (
     LargeTable("commit_status_tally", "sha, state, repo_id"),
     LargeTable("check_run", cost=20),
     LargeTable("check_suite"),
-    LargeTable("check_suite_tally", "head_sha, repo_id"),
     LargeTable("workflow_job", cost=20),
     LargeTable("workflow_run", cost=20),
     LargeTable("workflow"),

@@ -296,8 +296,6 @@ def check_suites(db: Connection, world: World, n: int) -> None:
         for at, app in enumerate(_apps(db, world, n))
     ]
     db.insert_many("check_suite", columns, rows)
-    keys = "repo_id, head_sha"
-    upsert.add_counts(db, "check_suite_tally", keys, "suites", {(repo_id, COMMIT): n})
 
 
 def commit_statuses(db: Connection, world: World, n: int) -> None:

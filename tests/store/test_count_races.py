@@ -13,7 +13,7 @@ from transactions import transaction
 from store import Connection, Row, Store
 from store.accounts import accounts, memberships
 from store.accounts.memberships import OwnSelection
-from store.checks import check_counts, commit_statuses, status_counts
+from store.checks import commit_statuses, status_counts
 from store.issues import issue_changes, issues
 from store.projection import projection_table
 from store.repositories import refs, repositories, repository_counts, repository_details
@@ -21,7 +21,6 @@ from store.workflows import run_counts
 
 pytestmark = served("SQLite has one writer at a time")
 Opened = Callable[[], Store]
-OTHER_SHA = "b" * 40
 
 
 def project(db: Connection, world: World, name: str, **payload: Any) -> None:
@@ -145,21 +144,6 @@ def test_groups_that_count_in_the_same_repositories_do_not_wait_for_each_other(
         opened().write_sync(close_both)
     shown = world.store.read_sync(repository_details.details, [repo["id"] for repo in repos])
     assert [row["open_issues"] for row in shown.values()] == [0, 0]
-
-
-def test_a_suite_that_moves_to_a_commit_twice_counts_once(
-    world: World, opened: Opened, url: str
-) -> None:
-    def report(db: Connection, sha: str = OTHER_SHA) -> None:
-        project(db, world, "check_suite", check_suite={"id": 9, "head_sha": sha})
-
-    world.store.write_sync(report, SHA)
-    overlap(url, (world.store, report), (opened(), report))
-    counted = [
-        world.store.read_sync(check_counts.suites, world.repo["id"], sha)
-        for sha in (SHA, OTHER_SHA)
-    ]
-    assert counted == [0, 1]
 
 
 def test_a_run_that_moves_to_a_workflow_twice_counts_once(

@@ -1161,14 +1161,6 @@ CREATE TABLE check_suite (
 
 CREATE INDEX check_suite_commit ON check_suite (repo_id, head_sha, number);
 
--- How many suites a commit has, so that they need not be counted.
-CREATE TABLE check_suite_tally (
-    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    head_sha TEXT NOT NULL,
-    suites BIGINT NOT NULL,
-    PRIMARY KEY (repo_id, head_sha)
-);
-
 CREATE INDEX check_suite_own_app ON check_suite (app_id) WHERE app_id IS NOT NULL;
 
 CREATE INDEX check_suite_foreign_app ON check_suite (foreign_app_id, signed)

@@ -36,7 +36,6 @@ STORED = {
     "actions/list-workflow-runs-for-repo",
     "apps/list-installation-repos-for-authenticated-user",
     "apps/list-repos-accessible-to-installation",
-    "checks/list-suites-for-ref",
     "orgs/list-for-authenticated-user",
     "orgs/list-for-user",
     "orgs/list-memberships-for-authenticated-user",
