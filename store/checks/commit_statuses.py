@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.accounts import placeholder_accounts
-from store.checks import status_counts
 from store.database import external_ids, paging, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid
@@ -38,7 +37,7 @@ def create(
     Raises Invalid if the context has the most statuses on this commit that it can have.
     """
     key = fields["context"].lower()
-    _lock(db, sha)
+    db.alone(f"statuses of {sha}")
     total, newest_at = _of_context(db, repo_id, sha, key)
     if total >= MOST:
         raise Invalid(
@@ -58,13 +57,7 @@ def create(
         **fields,
     }
     made = external_ids.insert_with_own_id(db, "commit_status", values, "id")
-    status_counts.add(db, values | {"id": made})
     return db.required(f"SELECT {COLUMNS} FROM commit_status s WHERE s.id = :id", id=made)
-
-
-def _lock(db: Connection, sha: str) -> None:
-    """Acquire the lock of a commit's statuses, because the newest of each context is counted."""
-    db.alone(f"statuses of {sha}")
 
 
 def _of_context(db: Connection, repo_id: int, sha: str, key: str) -> tuple[int, int]:
@@ -93,15 +86,15 @@ class NewestStatuses:
     given: Mapping[str, Any]
 
 
-def newest_of_contexts(db: Connection, repo_id: int, sha: str, contexts: int) -> NewestStatuses:
-    """Return the newest status of each context. `contexts` is the number of contexts.
+def newest_of_contexts(db: Connection, repo_id: int, sha: str) -> NewestStatuses:
+    """Return the newest status of each context.
 
     If the contexts are FEW, no other status is read.
     """
     given = {"repo_id": repo_id, "sha": sha}
-    if contexts > FEW:
+    ids = [newest_id for (newest_id,) in db.tuples(NEWEST_OF_FEW, few=FEW, **given)]
+    if len(ids) > FEW:
         return NewestStatuses(NEWEST, given)
-    ids = db.column(NEWEST_OF_FEW, few=FEW, **given)
     condition = f"s.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
     return NewestStatuses(condition, {"ids": json_array(ids)})
 
@@ -161,8 +154,17 @@ def count(db: Connection, repo_id: int, sha: str, most: int) -> int:
     )
 
 
+def states(db: Connection, chosen: NewestStatuses) -> dict[str, int]:
+    """Return how many of these statuses have each state."""
+    rows = db.tuples(
+        f"SELECT s.state, count(*) FROM commit_status s WHERE {chosen.condition} GROUP BY s.state",
+        **chosen.given,
+    )
+    return dict(rows)
+
+
 def combined(counted: Mapping[str, int]) -> str:
-    """Return the state of a commit with these numbers of states: failure, pending or success."""
+    """Return the state of a commit with these `states`: failure, pending or success."""
     if counted.keys() & {"error", "failure"}:
         return "failure"
     return "success" if counted.keys() == {"success"} else "pending"
@@ -188,7 +190,4 @@ def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
         # The newest status counts.
         **upsert.believed(db, fields, *TIMES),
     }
-    _lock(db, sha)
-    made = upsert.insert_if_absent(db, "commit_status", values, "repo_id, number")
-    if made is not None:
-        status_counts.add(db, values | {"id": made})
+    upsert.insert_if_absent(db, "commit_status", values, "repo_id, number")

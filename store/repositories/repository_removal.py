@@ -27,7 +27,6 @@ class LargeTable:
 
 LARGE = (
     LargeTable("commit_status"),
-    LargeTable("commit_status_tally", "sha, state, repo_id"),
     LargeTable("check_run", cost=20),
     LargeTable("check_suite"),
     LargeTable("workflow_job", cost=20),

@@ -309,13 +309,6 @@ def commit_statuses(db: Connection, world: World, n: int) -> None:
         for at, who in enumerate(people(db, n))
     ]
     db.insert_many("commit_status", columns, rows)
-    count_contexts(db, repo_id, n)
-
-
-def count_contexts(db: Connection, repo_id: int, n: int) -> None:
-    """Count contexts whose newest status is a success."""
-    keys, counted = "repo_id, sha, state", {(repo_id, COMMIT, "success"): n}
-    upsert.add_counts(db, "commit_status_tally", keys, "contexts", counted)
 
 
 def workflow_runs(db: Connection, world: World, n: int) -> None:

@@ -13,7 +13,6 @@ from transactions import transaction
 from store import Connection, Row, Store
 from store.accounts import accounts, memberships
 from store.accounts.memberships import OwnSelection
-from store.checks import commit_statuses, status_counts
 from store.issues import issue_changes, issues
 from store.projection import projection_table
 from store.repositories import refs, repositories, repository_counts, repository_details
@@ -26,26 +25,6 @@ Opened = Callable[[], Store]
 def project(db: Connection, world: World, name: str, **payload: Any) -> None:
     event = projection_table.projected_events(db) | {"name": name, "repo_id": world.repo["id"]}
     projection_table.project(db, event | {"action": "closed", "source_id": 0}, payload)
-
-
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_two_statuses_of_a_context_count_once(
-    world: World, opened: Opened, url: str, ours_first: bool
-) -> None:
-    repo_id, fields = world.repo["id"], {"state": "success", "context": "lint"}
-
-    def create(db: Connection) -> Row:
-        return commit_statuses.create(db, repo_id, SHA, world.user["id"], fields)
-
-    def report(db: Connection) -> None:
-        project(db, world, "status", id=9, sha=SHA, state="failure", context="lint")
-
-    works = [(world.store, create), (opened(), report)]
-    overlap(url, *(works if ours_first else works[::-1]))
-    counted = world.store.read_sync(status_counts.states, repo_id, SHA)
-    newest = world.store.read_sync(commit_statuses.newest, repo_id, SHA, "lint")
-    assert newest is not None
-    assert counted == {newest["state"]: 1}
 
 
 @pytest.mark.parametrize("ours_first", [True, False])

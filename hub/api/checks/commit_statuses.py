@@ -21,7 +21,7 @@ from hub.rest.serializers import SimpleUser, row_serializer, simple_users
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
-from store.checks import commit_statuses, status_counts
+from store.checks import commit_statuses
 from store.delivery.outbox import SnapshotEvent
 from store.errors import Invalid
 from store.repositories import branch_protection, refs
@@ -143,9 +143,9 @@ def get_combined_status_for_ref(
     The newest status of each context. The commit is given by its full SHA, a branch or a tag.
     """
     sha = commit_lookup.find_commit(ctx.db, repo, ref)
-    counted = status_counts.states(ctx.db, repo["id"], sha)
+    newest = commit_statuses.newest_of_contexts(ctx.db, repo["id"], sha)
+    counted = commit_statuses.states(ctx.db, newest)
     page.total = sum(counted.values())
-    newest = commit_statuses.newest_of_contexts(ctx.db, repo["id"], sha, page.total)
     rows = commit_statuses.latest(ctx.db, newest, **page.bounds)
     shown = statuses(ctx.urls, ctx.db, repo, rows)
     url = ctx.urls.commit(repo, sha)

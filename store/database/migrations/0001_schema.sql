@@ -1369,15 +1369,6 @@ CREATE INDEX commit_status_context ON commit_status (repo_id, sha, context_key, 
 
 CREATE INDEX commit_status_creator ON commit_status (creator_id) WHERE creator_id IS NOT NULL;
 
--- How many contexts of a commit have a newest status of each state, so that they need not be counted.
-CREATE TABLE commit_status_tally (
-    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    sha TEXT NOT NULL,
-    state TEXT NOT NULL,
-    contexts BIGINT NOT NULL,
-    PRIMARY KEY (repo_id, sha, state)
-);
-
 -- The results of a repository's or organization's rules at a push.
 CREATE TABLE rule_suite (
     id {id},
