@@ -193,9 +193,10 @@ class Dispatcher:
                 outcome = await self._sender.attempt(
                     target, item, lane, lease_id, may_send, may_reach
                 )
-        except NoDescriptor as error:
-            # The receiver has no part in this, so its hook gets no failure.
-            self._pause(lane, error, "a file descriptor")
+        except NoDescriptor as shortage:
+            # The receiver has no part in this, so its hook gets no failure. The name is another
+            # than below, because mypyc lets a name have only one type.
+            self._pause(lane, shortage, "a file descriptor")
         except Withheld:
             pass
         except Exception as error:

@@ -113,10 +113,10 @@ class Transport:
             if connection is not None:
                 connection.cancel(answer)
             raise
-        except NoDescriptor as error:
+        except NoDescriptor as shortage:
             if may_send is not None:
                 raise
-            answer.error = str(error)
+            answer.error = str(shortage)
         except DialError as error:
             answer.error = str(error)
         answer.timings["total"] = int((perf_counter() - started) * 1e6)

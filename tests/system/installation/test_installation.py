@@ -35,6 +35,7 @@ INTERPRETED_ONLY = (
     "delivery/test_recorded_attempts.py::test_a_mistake_before_the_request_is_an_attempt",
     "delivery/test_recorded_attempts.py::test_the_real_transport_is_a_poster",
     "delivery/test_worker_lease.py::test_an_offer_under_an_ended_lease_is_ignored",
+    "delivery/test_worker_lease.py::test_the_grace_of_deliveries_begins_with_the_stop",
 )
 
 
