@@ -35,9 +35,10 @@ def set_private(db: Connection, repo_id: int, private: bool) -> None:
 def total(db: Connection, where: str, given: Mapping[str, Any]) -> int | None:
     """Return how many repositories `r` meet a condition. Its owner is the account `a`.
 
-    Return None if they need to be counted, because the condition has other columns than KNOWN.
+    Return None if they need to be counted, because the condition has other columns than KNOWN, or
+    because this transaction has changed the numbers.
     """
-    if not KNOWN.issuperset(COLUMN.findall(where)):
+    if not KNOWN.issuperset(COLUMN.findall(where)) or upsert.uncommitted(db, "repository_tally"):
         return None
     return db.number(
         "SELECT CAST(coalesce(sum(r.repositories), 0) AS BIGINT)"
