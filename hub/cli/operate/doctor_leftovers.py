@@ -79,7 +79,7 @@ def check_backup_leftovers(store: Store, settings: Settings, database: Path) -> 
             yield warning(
                 ABOUT,
                 f"{path} is a copy of the key, and its backup {path.stem} is not there",
-                f"if you have not moved that backup elsewhere, `{_remove(path)}`",
+                f"if you did not move that backup, `{_remove(path)}`",
             )
 
 

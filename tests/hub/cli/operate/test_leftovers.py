@@ -183,7 +183,7 @@ def test_a_killed_backup_is_named_with_its_key(run, seeded, name):
     ((level, sentence, remedy),) = said(run)
     assert level == "warning"
     assert sentence == f"{target}.key is a copy of the key, and its backup {name} is not there"
-    assert remedy == f"if you have not moved that backup elsewhere, `rm {target}.key`"
+    assert remedy == f"if you did not move that backup, `rm {target}.key`"
     parts = [*folder.glob(".*.part*")]
     for path in parts:
         os.utime(path, (0, 0))
