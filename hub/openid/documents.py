@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -62,10 +62,15 @@ def _authorities() -> ssl.SSLContext:
 
 
 async def _fetch(
-    client: httpx.AsyncClient, method: str, url: str, **given: Any
+    client: httpx.AsyncClient,
+    method: str,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    **given: Any,
 ) -> tuple[int, dict[str, Any]]:
     # Not compressed, so that a small answer cannot become a large one.
-    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    fixed = {"accept": "application/json", "accept-encoding": "identity"}
+    headers = {**(headers or {}), **fixed}
     async with client.stream(method, url, headers=headers, timeout=PATIENCE, **given) as answer:
         body = bytearray()
         async for part in answer.aiter_raw():

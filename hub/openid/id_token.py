@@ -12,10 +12,24 @@ from hub.openid.errors import SignInFailed
 # `none` is not signed. With HMAC, everyone who knows the client's secret could sign.
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+    # The name of RFC 9864 for EdDSA.
+    "Ed25519",
 )  # fmt: skip
 # Seconds by which the provider's clock may differ.
 LEEWAY = 60
 MOST_CHARACTERS = 32_000
+# The periods in an encrypted token (RFC 7516).
+ENCRYPTED = 4
+
+
+class Registry(jws.JWSRegistry):
+    """Ignores unknown members of the header, as RFC 7515 requires, and accepts certificates."""
+
+    max_header_length = MOST_CHARACTERS
+    max_signature_length = MOST_CHARACTERS
+
+
+REGISTRY = Registry(algorithms=ALGORITHMS, strict_check_header=False)
 
 Claims = dict[str, Any]
 
@@ -30,19 +44,28 @@ class ExpectedClaims:
     now: int
 
 
-def key_id(token: str) -> str | None:
-    """Return the id of the key that signed a token, if it names one. Raises SignInFailed."""
+def is_signed_by(token: str, keys: KeySet) -> bool:
+    """Return whether one of the keys has signed a token. Raises SignInFailed if it is unusable."""
     try:
-        found = jws.extract_compact(token.encode()).headers().get("kid")
-    except (JoseError, ValueError):
-        raise SignInFailed("The provider sent an ID token that cannot be read.") from None
-    return found if isinstance(found, str) else None
+        _decoded(token, keys)
+    except (JoseError, ValueError, TypeError):
+        return False
+    return True
+
+
+def _decoded(token: str, keys: KeySet) -> jwt.Token:
+    if len(token) > MOST_CHARACTERS:
+        raise SignInFailed("The provider sent an ID token that is too long.")
+    if token.count(".") == ENCRYPTED:
+        raise SignInFailed(
+            "The provider sent an ID token that is encrypted. Let it only sign the ID tokens for"
+            " this client."
+        )
+    return jwt.decode(token, keys, registry=REGISTRY)
 
 
 def verify(token: str, keys: KeySet, expected: ExpectedClaims) -> Claims:
     """Return the claims of a token. Raises SignInFailed if the token is not valid."""
-    if len(token) > MOST_CHARACTERS:
-        raise SignInFailed("The provider sent an ID token that is too long.")
     registry = jwt.JWTClaimsRegistry(
         now=expected.now,
         leeway=LEEWAY,
@@ -54,9 +77,9 @@ def verify(token: str, keys: KeySet, expected: ExpectedClaims) -> Claims:
         iat={"essential": True},
     )
     try:
-        claims = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
+        claims = _decoded(token, keys).claims
         registry.validate(claims)
-    except (JoseError, ValueError) as error:
+    except (JoseError, ValueError, TypeError) as error:
         why = str(error) or type(error).__name__
         raise SignInFailed(f"The provider sent an ID token that is not valid: {why}.") from None
     _check_parties(claims, expected.client_id)

@@ -9,6 +9,13 @@ from store import Connection, Row
 from store.accounts import accounts, emails
 
 
+def wanted_claims(settings: OpenIDSettings) -> tuple[str, ...]:
+    """Return the claims by which a user is found, the most important one first."""
+    if settings.openid_match == "login":
+        return (settings.openid_login_claim,)
+    return "email", "email_verified"
+
+
 def user_of(db: Connection, settings: OpenIDSettings, claims: Claims) -> Row:
     """Return the user's account. Raises SignInFailed, with who can give access, if there is none.
 

@@ -11,13 +11,14 @@ from pydantic import BaseModel, ValidationError, field_validator
 from hub.openid.attempt import SignInAttempt
 from hub.openid.documents import SharedFetch, fetch
 from hub.openid.errors import ProviderUnavailable, SignInFailed
-from hub.openid.id_token import Claims, ExpectedClaims, key_id, verify
+from hub.openid.id_token import Claims, ExpectedClaims, is_signed_by, verify
+from hub.openid.people import wanted_claims
 from hub.openid_settings import OpenIDSettings, client_secret, is_secure
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 # Seconds that the description and the keys are used.
 KEPT = 3600
-# The least number of seconds between two fetches of the keys because of an unknown key.
+# The least number of seconds between two fetches of the keys because of an unknown signature.
 LEAST_BETWEEN = 30
 AT_ONCE = 8
 MOST_KEYS = 100
@@ -30,10 +31,17 @@ class ProviderMetadata(BaseModel):
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
+    userinfo_endpoint: str | None = None
     end_session_endpoint: str | None = None
     token_endpoint_auth_methods_supported: list[str] = ["client_secret_basic"]
 
-    @field_validator("authorization_endpoint", "token_endpoint", "jwks_uri", "end_session_endpoint")
+    @field_validator(
+        "authorization_endpoint",
+        "token_endpoint",
+        "jwks_uri",
+        "userinfo_endpoint",
+        "end_session_endpoint",
+    )
     @classmethod
     def _is_secure(cls, value: str | None) -> str | None:
         if value is not None and not is_secure(value.partition("?")[0]):
@@ -48,6 +56,7 @@ class OpenIDProvider:
         self.issuer, self.client_id = settings.openid_issuer or "", settings.openid_client_id or ""
         self._secret = client_secret(settings)
         self._scopes = settings.openid_scopes
+        self._wanted = wanted_claims(settings)
         self._clock = clock
         self._metadata: tuple[int, ProviderMetadata] | None = None
         self._keys: tuple[int, KeySet] | None = None
@@ -123,7 +132,27 @@ class OpenIDProvider:
             why = str(found.get("error", f"status {status}"))[:100]
             raise SignInFailed(f"The provider did not accept the sign-in: {why}.")
         expected = ExpectedClaims(self.issuer, self.client_id, attempt.nonce, self._clock())
-        return verify(token, await self._keys_for(token), expected)
+        claims = verify(token, await self._keys_for(token), expected)
+        return await self._completed(metadata, claims, found.get("access_token"))
+
+    async def _completed(self, metadata: ProviderMetadata, claims: Claims, token: object) -> Claims:
+        """Return the claims with the wanted ones. Many providers have them only at their userinfo
+        endpoint (OpenID Connect Core, 5.4), so they are fetched there if the ID token lacks one.
+        """
+        url = metadata.userinfo_endpoint
+        if claims.keys() >= set(self._wanted) or url is None or not isinstance(token, str):
+            return claims
+        if not (token.isascii() and token.isprintable()):
+            raise ProviderUnavailable("The provider sent an access token that cannot be used.")
+        status, found = await fetch("GET", url, headers={"authorization": f"Bearer {token}"})
+        if status != 200:
+            raise ProviderUnavailable(f"{url} answered {status}")
+        if found.get("sub") != claims["sub"]:
+            raise SignInFailed("The provider sent claims of another person.")
+        # All are of one document, so that an address never gets the `email_verified` of another.
+        if self._wanted[0] not in found:
+            return claims
+        return claims | {name: found.get(name) for name in self._wanted}
 
     def _signed(self, metadata: ProviderMetadata, form: dict[str, str]) -> dict[str, Any]:
         """Return the form with the client's credentials, in a way that the provider accepts."""
@@ -136,13 +165,14 @@ class OpenIDProvider:
         return {"data": form | credentials}
 
     async def _keys_for(self, token: str) -> KeySet:
-        """Return the provider's keys; fetched anew if they do not have the token's key."""
-        wanted = key_id(token)
+        """Return the provider's keys; fetched anew if none of them has signed the token.
+
+        A provider may give a new key the id of the former one, or no id.
+        """
         now = self._clock()
         if self._keys is not None:
-            age, known = now - self._keys[0], {key.kid for key in self._keys[1].keys}
-            is_known = wanted is None or wanted in known
-            if 0 <= age < (KEPT if is_known else LEAST_BETWEEN):
+            age = now - self._keys[0]
+            if 0 <= age < (KEPT if is_signed_by(token, self._keys[1]) else LEAST_BETWEEN):
                 return self._keys[1]
         self._keys = now, await self._key_set.result()
         return self._keys[1]

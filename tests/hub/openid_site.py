@@ -22,6 +22,7 @@ from starlette.routing import Route
 from waiting import until
 
 CLIENT, SECRET = "tocsin", "a secret of the client"
+SUBJECT = "248289761001"
 
 
 @cache
@@ -42,7 +43,12 @@ class OpenIDSite:
     """Further entries of the key set, which may be invalid keys."""
     claims: dict[str, Any] = field(default_factory=dict)
     """Claims that add to the valid ones or replace them. None removes a claim."""
+    info: dict[str, Any] | None = None
+    """The claims at the userinfo endpoint; None if there is no such endpoint."""
     algorithm: str = "RS256"
+    named: str | None = None
+    """The id of each key; None: the name by which the test knows it."""
+    access: str = "an-access-token"
     described: dict[str, Any] = field(default_factory=dict)
     """Members that add to the valid metadata or replace them."""
     padding: int = 0
@@ -72,12 +78,15 @@ class OpenIDSite:
             "end_session_endpoint": f"{self.issuer}/end",
             "padding": "x" * self.padding,
         }
+        if self.info is not None:
+            found["userinfo_endpoint"] = f"{self.issuer}/userinfo"
         return JSONResponse(found | self.described)
 
     async def keys(self, request: Request) -> Response:
         self.asked.append("keys")
         published = [rsa_key(name).as_dict(private=False) for name in self.published]
-        return JSONResponse({"keys": [*self.odd, *published]})
+        named = {} if self.named is None else {"kid": self.named}
+        return JSONResponse({"keys": [*self.odd, *({**key, **named} for key in published)]})
 
     async def token(self, request: Request) -> Response:
         self.asked.append("token")
@@ -87,12 +96,19 @@ class OpenIDSite:
             return JSONResponse({"error": "invalid_grant"}, 400)
         if request.headers.get("authorization") is None and form.get("client_id") != CLIENT:
             return JSONResponse({"error": "invalid_client"}, 401)
-        return JSONResponse({"id_token": self._signed(asked["nonce"]), "token_type": "Bearer"})
+        found = {"id_token": self._signed(asked["nonce"]), "token_type": "Bearer"}
+        return JSONResponse(found | {"access_token": self.access})
+
+    async def userinfo(self, request: Request) -> Response:
+        self.asked.append("userinfo")
+        if request.headers.get("authorization") != f"Bearer {self.access}":
+            return JSONResponse({"error": "invalid_token"}, 401)
+        return JSONResponse({"sub": SUBJECT} | (self.info or {}))
 
     def _signed(self, nonce: str) -> str:
         now = int(self.clock())
         right = {
-            "iss": self.issuer, "aud": CLIENT, "sub": "248289761001", "nonce": nonce,
+            "iss": self.issuer, "aud": CLIENT, "sub": SUBJECT, "nonce": nonce,
             "iat": now, "exp": now + 300,
         }  # fmt: skip
         claims = {name: one for name, one in (right | self.claims).items() if one is not None}
@@ -101,7 +117,8 @@ class OpenIDSite:
         if self.algorithm == "HS256":
             key = OctKey.import_key(SECRET)
             return jwt.encode({"alg": "HS256", "kid": self.key}, claims, key)
-        return jwt.encode({"alg": self.algorithm, "kid": self.key}, claims, rsa_key(self.key))
+        header = {"alg": self.algorithm, "kid": self.named or self.key}
+        return jwt.encode(header, claims, rsa_key(self.key))
 
 
 def _encoded(part: dict[str, Any]) -> str:
@@ -118,6 +135,7 @@ async def openid_site() -> AsyncIterator[OpenIDSite]:
             Route("/.well-known/openid-configuration", site.describe),
             Route("/keys", site.keys),
             Route("/token", site.token, methods=["POST"]),
+            Route("/userinfo", site.userinfo),
         ]
     )
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", lifespan="off"))

@@ -206,6 +206,69 @@ async def test_the_page_of_a_refused_sign_in_has_valid_forms(
             assert answer.status_code == 303, text_of(answer.text)
 
 
+async def test_claims_that_are_only_in_the_userinfo_are_found_there(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    site.claims, site.info = {}, EMAIL
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 200
+        assert "octo" in text_of(await browser.page("/ui"))
+        site.claims = dict(EMAIL)
+        assert (await through(browser, site)).status_code == 200
+        assert site.asked.count("userinfo") == 1
+
+
+@pytest.mark.parametrize(
+    ("claims", "info", "status", "said"),
+    [
+        ({}, {**EMAIL, "sub": "another"}, 403, "another person"),
+        ({}, {}, 403, "does not tell your email address"),
+        # An address that is not verified here is not the verified one there.
+        ({"email": "octo@tower.example"}, {"email_verified": True}, 403, "has not verified"),
+        (
+            {"email": "octo@tower.example"},
+            {"email": "eve@tower.example", "email_verified": True},
+            403,
+            "eve@tower.example",
+        ),
+        ({"email_verified": True}, {"email": "octo@tower.example"}, 403, "has not verified"),
+    ],
+)
+async def test_userinfo_that_does_not_fit_is_refused(
+    store: Store,
+    octo: Any,
+    site: OpenIDSite,
+    claims: dict[str, Any],
+    info: dict[str, Any],
+    status: int,
+    said: str,
+) -> None:
+    site.claims, site.info = claims, info
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, said in text_of(answer.text)) == (status, True)
+        assert (await browser.get("/ui")).status_code == 303
+
+
+async def test_userinfo_that_cannot_be_fetched_is_answered_with_502(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    site.claims, site.described = {}, {"userinfo_endpoint": f"{site.issuer}/nowhere"}
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, "/nowhere" in text_of(answer.text)) == (502, True)
+
+
+async def test_an_access_token_that_no_header_can_hold_is_not_shown(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    site.claims, site.info, site.access = {}, EMAIL, "a\nsecret \u2603"
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, "cannot be used" in text_of(answer.text)) == (502, True)
+        assert "secret" not in text_of(answer.text)
+
+
 async def test_an_unknown_key_is_refused(store: Store, octo: Any, site: OpenIDSite) -> None:
     site.key = "second"
     async with open_dashboard(store, **settings(site)) as browser:
@@ -222,6 +285,19 @@ async def test_a_provider_changes_its_key(
         assert (await through(browser, site)).status_code == 200
         assert site.asked.count("keys") == 2
         assert site.asked.count("description") == 1
+
+
+async def test_a_provider_changes_its_key_but_not_the_id_of_the_key(
+    store: Store, octo: Any, site: OpenIDSite, clock: MovableClock
+) -> None:
+    site.named = "the key"
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 200
+        site.key, site.published = "second", ["second"]
+        assert (await through(browser, site)).status_code == 403
+        clock.advance(provider.LEAST_BETWEEN)
+        assert (await through(browser, site)).status_code == 200
+        assert site.asked.count("keys") == 2
 
 
 async def test_documents_that_a_fast_clock_has_fetched_are_fetched_anew(
