@@ -1,5 +1,7 @@
 """Why somebody could not sign in."""
 
+from collections.abc import Mapping
+
 
 class SignInFailed(Exception):
     """The sign-in failed. The message is for the person who tried.
@@ -17,3 +19,9 @@ class ProviderUnavailable(SignInFailed):
 
     status = 502
     refused = False
+
+
+def reason(answer: Mapping[str, object], default: str = "") -> str:
+    """Return the error in a provider's answer (RFC 6749, 4.1.2.1 and 5.2) with its description."""
+    error, why = str(answer.get("error", default))[:100], answer.get("error_description")
+    return f"{error} ({str(why)[:200].rstrip('.')})" if why else error

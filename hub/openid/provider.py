@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError, field_validator
 
 from hub.openid.attempt import SignInAttempt
 from hub.openid.documents import SharedFetch, fetch
-from hub.openid.errors import ProviderUnavailable, SignInFailed
+from hub.openid.errors import ProviderUnavailable, SignInFailed, reason
 from hub.openid.id_token import Claims, ExpectedClaims, is_signed_by, verify
 from hub.openid.people import wanted_claims
 from hub.openid_settings import OpenIDSettings, client_secret, is_secure
@@ -129,7 +129,7 @@ class OpenIDProvider:
         status, found = await fetch("POST", metadata.token_endpoint, **self._signed(metadata, form))
         token = found.get("id_token")
         if status != 200 or not isinstance(token, str):
-            why = str(found.get("error", f"status {status}"))[:100]
+            why = reason(found, f"status {status}")
             raise SignInFailed(f"The provider did not accept the sign-in: {why}.")
         expected = ExpectedClaims(self.issuer, self.client_id, attempt.nonce, self._clock())
         claims = verify(token, await self._keys_for(token), expected)

@@ -1,8 +1,8 @@
 """Signing in with an OpenID Connect provider: to the provider, and back with a code."""
 
 from hub.http.response import Response, header
-from hub.openid.attempt import LASTS, SignInAttempt
-from hub.openid.errors import SignInFailed
+from hub.openid.attempt import SignInAttempt
+from hub.openid.errors import SignInFailed, reason
 from hub.openid.id_token import Claims
 from hub.openid.people import user_of
 from hub.openid.provider import OpenIDProvider
@@ -13,6 +13,7 @@ from hub.ui.errors import NotSignedIn
 from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, RenderedPage
 from hub.ui.session_request import SessionRequest
+from hub.ui.sign_in import attempts
 from hub.ui.sign_in.with_token import CALLBACK, START, count_failure, values, within
 from hub.ui.templating import render
 from store import Connection
@@ -45,21 +46,17 @@ class OpenIDSignIn:
             place = await self.provider.authorization_url(attempt, self._redirect_uri(visit))
         except SignInFailed as error:
             return await self._failed(visit, attempt.next, error)
-        # Lax, because a strict cookie would not come back with the provider's redirect.
-        cookie = cookies.set_cookie(
-            cookies.ATTEMPT, attempt.packed(), secure=visit.secure, seconds=LASTS, site="Lax"
-        )
-        return Response(303, b"", [header("Location", place), cookie, *PAGE])
+        attempts.keep(visit, attempt)
+        return Response(303, b"", [header("Location", place), *PAGE, *visit.headers])
 
     async def finish(self, visit: SessionRequest) -> Response:
         """Answer the request with which the provider leads back."""
         asked = visit.request.query
-        attempt = SignInAttempt.unpacked(visit.cookies.get(cookies.ATTEMPT, ""))
-        # An attempt can be answered only once.
-        visit.drop(cookies.ATTEMPT)
+        attempt = attempts.answered(visit, asked.get("state", ""), self._now())
         try:
+            if attempt is None:
+                raise SignInFailed(OUT_OF_DATE)
             claims = await self._claims(visit, attempt, asked)
-            assert attempt is not None, "without it there are no claims"
             cookie = await self._services.store.write(self._open, visit, claims, attempt.former)
         except SignInFailed as error:
             return await self._failed(visit, attempt.next if attempt else ROOT, error)
@@ -73,12 +70,13 @@ class OpenIDSignIn:
         )
 
     async def _claims(
-        self, visit: SessionRequest, attempt: SignInAttempt | None, asked: dict[str, str]
+        self, visit: SessionRequest, attempt: SignInAttempt, asked: dict[str, str]
     ) -> Claims:
-        if attempt is None or not attempt.is_answered_by(asked.get("state", ""), self._now()):
-            raise SignInFailed(OUT_OF_DATE)
+        # RFC 9207: some providers name themselves.
+        if asked.get("iss", self.provider.issuer) != self.provider.issuer:
+            raise SignInFailed("The answer came from another provider.")
         if "error" in asked:
-            raise SignInFailed(f"The provider refused the sign-in: {asked['error'][:100]}.")
+            raise SignInFailed(f"The provider refused the sign-in: {reason(asked)}.")
         if not asked.get("code"):
             raise SignInFailed("The provider sent no code.")
         return await self.provider.redeem(asked["code"], attempt, self._redirect_uri(visit))

@@ -13,6 +13,8 @@ from openid_site import CLIENT, SECRET, OpenIDSite, openid_site
 
 from hub.openid import documents, provider
 from hub.openid.attempt import SignInAttempt
+from hub.ui import cookies
+from hub.ui.sign_in import attempts
 from store import Store
 from store.accounts import accounts, emails, sessions, tokens
 from store.audit import audit_search
@@ -331,6 +333,49 @@ async def test_an_attempt_has_one_answer_in_one_browser(
         assert (answer.status_code, "another browser" in answer.text) == (403, True)
 
 
+async def test_two_tabs_sign_in_at_the_same_time(store: Store, octo: Any, site: OpenIDSite) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        wanted = ("/ui/hooks", "/ui/events")
+        places = [
+            site.sign_in((await browser.get(f"{START}?next={one}")).headers["location"])[0]
+            for one in wanted
+        ]
+        for place, one in zip(places, wanted, strict=True):
+            path = place.removeprefix("http://127.0.0.1:8765")
+            answer = await browser.get(path)
+            assert (answer.status_code, f"url={one}" in answer.text) == (200, True)
+        # Each attempt has one answer.
+        assert (await browser.get(path)).status_code == 403
+
+
+async def test_the_oldest_attempts_make_room(
+    store: Store, octo: Any, site: OpenIDSite, clock: MovableClock
+) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        for size in (10, 10, 10, 10, 10, 1900, 10):
+            answer = await browser.get(f"{START}?next=/ui/hooks?name={'x' * size}")
+            assert answer.status_code == 303
+            clock.advance(1)
+        kept = [one for one in browser.client.cookies.jar if one.name.startswith(cookies.ATTEMPT)]
+        assert sum(len(one.value or "") for one in kept) <= attempts.MOST
+        # The newest two remain, and some of the others.
+        assert 2 < len(kept) < 7
+        assert max(len(one.value or "") for one in kept) > 1900
+        place, _ = site.sign_in(answer.headers["location"])
+        assert (await browser.get(place.removeprefix("http://127.0.0.1:8765"))).status_code == 200
+
+
+async def test_an_answer_of_another_provider_is_refused(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    async with open_dashboard(store, **settings(site)) as browser:
+        for issuer, status in ((site.issuer, 200), ("https://another.example", 403)):
+            place, _ = site.sign_in((await browser.get(START)).headers["location"])
+            path = place.removeprefix("http://127.0.0.1:8765")
+            assert (await browser.get(f"{path}&iss={issuer}")).status_code == status
+        assert "token" not in site.asked[-1:]
+
+
 async def test_the_providers_own_refusal_is_shown(
     store: Store, octo: Any, site: OpenIDSite
 ) -> None:
@@ -339,6 +384,9 @@ async def test_the_providers_own_refusal_is_shown(
         refused = f"{START}/callback?error=access_denied&state={query['state']}"
         answer = await browser.get(refused)
         assert (answer.status_code, "access_denied" in answer.text) == (403, True)
+        _, query = site.sign_in((await browser.get(START)).headers["location"])
+        refused = f"{START}/callback?error=a&error_description=no+way.&state={query['state']}"
+        assert "refused the sign-in: a (no way)." in text_of((await browser.get(refused)).text)
 
 
 # A path that no cookie can hold is not cut, because the rest could lead to another selection.
