@@ -23,6 +23,7 @@ from store.audit.audit_log import Actor
 from store.clock import SECOND
 
 THEMES = ("auto", "light", "dark")
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 RENEWAL = b"x-renewal"
 """The header of requests that a page sends by itself, again and again. They are no use."""
 
@@ -53,15 +54,15 @@ class SessionRequest:
         self.origin = self._origin()
 
     def _origin(self) -> str:
-        host = (self.request.text(b"host") or "").lower()
-        ours = self.services.urls.origin
-        if host == urlsplit(ours).netloc.lower():
+        parts, named = urlsplit(self.services.urls.origin), self.request.text(b"origin") or ""
+        host, ours = self.request.text(b"host") or "", _origin_of(parts.scheme, parts.netloc)
+        # Many proxies replace the Host header, or add the port to it.
+        if ours in (named, _origin_of(parts.scheme, host)):
             return ours
-        named = self.request.text(b"origin") or ""
         # A proxy may have terminated TLS, but the host still identifies the page.
-        if named.partition("://")[2].lower() == host:
+        if named.lower() == _origin_of(named.partition("://")[0], host):
             return named
-        return f"{self.request.scope['scheme']}://{host}"
+        return _origin_of(self.request.scope["scheme"], host)
 
     @property
     def secure(self) -> bool:
@@ -190,6 +191,11 @@ class SessionRequest:
             return Actor(caller.login, "token", caller.account_id, caller.token_id, address)
         name = "nobody" if self.viewer is None else self.viewer.name
         return Actor(name, "token" if name == "administrator" else "link", address=address)
+
+
+def _origin_of(scheme: str, host: str) -> str:
+    """Return an origin as browsers write it: in lower case, and without the default port."""
+    return f"{scheme}://{host}".lower().removesuffix(DEFAULT_PORTS.get(scheme, "/"))
 
 
 def _token_viewer(row: Row) -> DashboardViewer | None:

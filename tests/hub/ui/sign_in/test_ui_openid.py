@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from dashboard_client import FORM, SAME, Browser, open_dashboard, text_of
@@ -77,6 +78,24 @@ async def test_a_person_signs_in_and_gets_where_they_wanted(
     entry = store.read_sync(audit_search.page, limit=1)[0]
     assert (entry["actor"], entry["action"], entry["target"]) == ("octo", "ui/sign-in", START)
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("base", "host"),
+    [
+        ("https://hooks.example", "hooks.example:443"),
+        ("https://hooks.example:443", "hooks.example"),
+    ],
+)
+async def test_the_redirect_uri_has_no_default_port(
+    store: Store, octo: Any, site: OpenIDSite, base: str, host: str
+) -> None:
+    given = settings(site, base_url=base)
+    async with open_dashboard(store, host=f"http://{host}", **given) as browser:
+        answer = await browser.get(START)
+    asked = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert asked["redirect_uri"] == [f"https://hooks.example{START}/callback"]
+    assert "; Secure" in answer.headers["set-cookie"]
 
 
 async def test_a_sign_in_ends_the_browser_s_session(

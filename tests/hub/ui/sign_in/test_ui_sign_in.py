@@ -127,6 +127,22 @@ async def test_cookies_are_secure_under_https(store: Store, seed: Any) -> None:
     assert all("; Secure" in one for one in answer.headers.get_list("set-cookie"))
 
 
+@embedded("other tests here check stored sessions on every engine")
+@pytest.mark.parametrize("host", ["hooks.example:443", "127.0.0.1:8765"])
+async def test_forms_pass_a_proxy_that_writes_the_host_in_another_way(
+    store: Store, seed: Any, host: str
+) -> None:
+    ours = "https://hooks.example"
+    async with open_dashboard(store, host=ours, base_url=ours) as browser:
+        browser.client.headers["Host"] = host
+        form, on = {"token": seed.token}, "/ui/sign-in"
+        answer = await browser.post("/ui/sign-in", form, on=on, headers={"Origin": ours})
+        another = {"Origin": "https://hooks.example:1"}
+        assert (await browser.post("/ui/sign-out", headers=another)).status_code == 403
+    assert answer.status_code == 303
+    assert all("; Secure" in one for one in answer.headers.get_list("set-cookie"))
+
+
 async def test_the_store_keeps_only_the_digest_of_the_cookie(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         value = browser.client.cookies["tocsin_ui"]
