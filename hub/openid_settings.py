@@ -1,11 +1,15 @@
 """The settings for signing in to the dashboard with OpenID Connect."""
 
+import ssl
+from functools import cache
 from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
+from store.errors import Unusable
+from store.named_file import read_file
 from store.settings import LOOPBACK, SettingsPart, read_secret
 
 
@@ -27,6 +31,11 @@ class OpenIDSettings(SettingsPart):
         None,
         description="a file with the client's secret, e.g. a systemd credential; it replaces "
         "`openid_client_secret`",
+    )
+    openid_ca: Path | None = Field(
+        None,
+        description="file (PEM) with the authorities that may have issued the provider's "
+        "certificate; by default the machine's",
     )
     openid_scopes: str = Field(
         "openid email profile",
@@ -94,3 +103,36 @@ def client_secret(settings: OpenIDSettings) -> str | None:
         secret = settings.openid_client_secret
         return None if secret is None else secret.get_secret_value()
     return read_secret("openid_client_secret_file", path)
+
+
+def tls_context(settings: OpenIDSettings) -> ssl.SSLContext:
+    """Return the context for connections to the provider.
+
+    Raises Unusable if the file of authorities cannot be read, or has none.
+    """
+    path = settings.openid_ca
+    if path is None:
+        return machine_context()
+    try:
+        # Only comments have other characters, which the context does not accept. Without any text,
+        # it would trust the machine's authorities.
+        return _verifying_context(read_file(path).decode("ascii", "ignore") or " ")
+    except ssl.SSLError:
+        raise Unusable(f"openid_ca: {path} has no certificate") from None
+    except OSError as error:
+        raise Unusable(f"openid_ca: cannot read {path}: {error.strerror}") from None
+
+
+@cache
+def machine_context() -> ssl.SSLContext:
+    """Return the context that trusts the machine's authorities. It is made once, because that
+    takes 20 ms.
+    """
+    return _verifying_context(None)
+
+
+def _verifying_context(authorities: str | None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=authorities)
+    # Python sets it since 3.13. Then certificates of many private authorities are refused.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context

@@ -3,7 +3,6 @@
 import asyncio
 import ssl
 from collections.abc import Callable, Coroutine, Mapping
-from functools import cache
 from typing import Any, Generic, TypeVar
 
 import httpx
@@ -37,7 +36,9 @@ class SharedFetch(Generic[T]):
         return await asyncio.shield(self._task)
 
 
-async def fetch(method: str, url: str, **given: Any) -> tuple[int, dict[str, Any]]:
+async def fetch(
+    tls: ssl.SSLContext, method: str, url: str, **given: Any
+) -> tuple[int, dict[str, Any]]:
     """Return the status and the JSON object at a URL. Redirects are not followed.
 
     Raises ProviderUnavailable if there is none within PATIENCE and MOST_BYTES.
@@ -45,7 +46,7 @@ async def fetch(method: str, url: str, **given: Any) -> tuple[int, dict[str, Any
     try:
         async with (
             asyncio.timeout(PATIENCE),
-            httpx.AsyncClient(trust_env=False, verify=_authorities()) as client,
+            httpx.AsyncClient(trust_env=False, verify=tls) as client,
         ):
             return await _fetch(client, method, url, **given)
     except TimeoutError:
@@ -53,12 +54,6 @@ async def fetch(method: str, url: str, **given: Any) -> tuple[int, dict[str, Any
     except httpx.HTTPError as error:
         why = str(error) or type(error).__name__
         raise ProviderUnavailable(f"{url} cannot be reached: {why}") from None
-
-
-@cache
-def _authorities() -> ssl.SSLContext:
-    """Return the context that knows all authorities. It is made once, because that takes 20 ms."""
-    return httpx.create_ssl_context(trust_env=False)
 
 
 async def _fetch(

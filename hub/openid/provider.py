@@ -1,6 +1,7 @@
 """The OpenID Connect provider: its description, its keys, and the exchange of codes for claims."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -13,7 +14,7 @@ from hub.openid.documents import SharedFetch, fetch
 from hub.openid.errors import ProviderUnavailable, SignInFailed, reason
 from hub.openid.id_token import Claims, ExpectedClaims, is_signed_by, verify
 from hub.openid.people import wanted_claims
-from hub.openid_settings import OpenIDSettings, client_secret, is_secure
+from hub.openid_settings import OpenIDSettings, client_secret, is_secure, tls_context
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 # Seconds that the description and the keys are used.
@@ -55,6 +56,7 @@ class OpenIDProvider:
     def __init__(self, settings: OpenIDSettings, clock: Callable[[], int]) -> None:
         self.issuer, self.client_id = settings.openid_issuer or "", settings.openid_client_id or ""
         self._secret = client_secret(settings)
+        self._fetch = partial(fetch, tls_context(settings))
         self._scopes = settings.openid_scopes
         self._wanted = wanted_claims(settings)
         self._clock = clock
@@ -73,7 +75,7 @@ class OpenIDProvider:
 
     async def _discover(self) -> ProviderMetadata:
         url = self.issuer.rstrip("/") + WELL_KNOWN
-        status, found = await fetch("GET", url)
+        status, found = await self._fetch("GET", url)
         if status != 200:
             raise ProviderUnavailable(f"{url} answered {status}")
         try:
@@ -126,7 +128,9 @@ class OpenIDProvider:
             "redirect_uri": redirect_uri,
             "code_verifier": attempt.verifier,
         }
-        status, found = await fetch("POST", metadata.token_endpoint, **self._signed(metadata, form))
+        status, found = await self._fetch(
+            "POST", metadata.token_endpoint, **self._signed(metadata, form)
+        )
         token = found.get("id_token")
         if status != 200 or not isinstance(token, str):
             why = reason(found, f"status {status}")
@@ -144,7 +148,7 @@ class OpenIDProvider:
             return claims
         if not (token.isascii() and token.isprintable()):
             raise ProviderUnavailable("The provider sent an access token that cannot be used.")
-        status, found = await fetch("GET", url, headers={"authorization": f"Bearer {token}"})
+        status, found = await self._fetch("GET", url, headers={"authorization": f"Bearer {token}"})
         if status != 200:
             raise ProviderUnavailable(f"{url} answered {status}")
         if found.get("sub") != claims["sub"]:
@@ -179,7 +183,7 @@ class OpenIDProvider:
 
     async def _fetch_keys(self) -> KeySet:
         metadata = await self.metadata()
-        status, found = await fetch("GET", metadata.jwks_uri)
+        status, found = await self._fetch("GET", metadata.jwks_uri)
         given = found.get("keys") if status == 200 else None
         keys = _usable_keys(given) if isinstance(given, list) else []
         if not keys:

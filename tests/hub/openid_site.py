@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -126,10 +127,15 @@ def _encoded(part: dict[str, Any]) -> str:
 
 
 @asynccontextmanager
-async def openid_site() -> AsyncIterator[OpenIDSite]:
-    """Run a provider on a free port for the length of the block."""
+async def openid_site(certificate: Path | None = None) -> AsyncIterator[OpenIDSite]:
+    """Run a provider on a free port for the length of the block.
+
+    With a certificate, whose key is beside it, the provider has HTTPS.
+    """
     port = free_port()
-    site = OpenIDSite(f"http://127.0.0.1:{port}")
+    scheme = "http" if certificate is None else "https"
+    key = None if certificate is None else certificate.with_suffix(".key")
+    site = OpenIDSite(f"{scheme}://127.0.0.1:{port}")
     app = Starlette(
         routes=[
             Route("/.well-known/openid-configuration", site.describe),
@@ -138,7 +144,16 @@ async def openid_site() -> AsyncIterator[OpenIDSite]:
             Route("/userinfo", site.userinfo),
         ]
     )
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", lifespan="off"))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            port=port,
+            log_level="error",
+            lifespan="off",
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
+        )
+    )
     task = asyncio.create_task(server.serve())
     try:
         site.open.set()

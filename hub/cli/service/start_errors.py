@@ -16,6 +16,7 @@ Check = Callable[[Settings], object]
 CHECKS: tuple[Check, ...] = (
     admin_settings.token_of,
     openid_settings.client_secret,
+    openid_settings.tls_context,
     mail_settings.password_of,
     tls.tls_of,
 )

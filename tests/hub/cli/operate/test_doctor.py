@@ -150,6 +150,7 @@ def test_links_that_lead_nowhere_are_named(examine, well, monkeypatch):
     [
         ({"admin_token_file": "{}"}, "admin_token_file: cannot read {}: "),
         ({"openid_client_secret_file": "{}"}, "openid_client_secret_file: cannot read {}: "),
+        ({"openid_ca": "{}"}, "openid_ca: cannot read {}: "),
         (
             {
                 "mail_host": "127.0.0.1",

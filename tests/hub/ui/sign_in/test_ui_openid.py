@@ -4,10 +4,12 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from certificate_authority import Authority
 from dashboard_client import FORM, SAME, Browser, open_dashboard, text_of
 from engines import embedded
 from openid_site import CLIENT, SECRET, OpenIDSite, openid_site
@@ -474,6 +476,22 @@ async def test_an_unreachable_provider_is_answered_with_502(
     async with open_dashboard(store, **away) as browser:
         answer = await browser.get(START)
         assert (answer.status_code, "cannot be reached" in answer.text) == (502, True)
+
+
+async def test_a_provider_may_have_a_certificate_of_a_private_authority(
+    store: Store, octo: Any, tmp_path: Path
+) -> None:
+    authority = Authority(tmp_path)
+    authority.issue("provider")
+    async with openid_site(tmp_path / "provider.crt") as site:
+        site.clock = lambda: store.clock.now() / SECOND
+        site.claims |= EMAIL
+        async with open_dashboard(store, last=False, **settings(site)) as browser:
+            answer = await browser.get(START)
+            assert (answer.status_code, "CERTIFICATE" in answer.text) == (502, True)
+        trusting = settings(site, openid_ca=authority.certificate)
+        async with open_dashboard(store, **trusting) as browser:
+            assert (await through(browser, site)).status_code == 200
 
 
 async def test_sessions_are_ended_one_by_one_or_all(store: Store, seed: Any) -> None:
