@@ -36,18 +36,22 @@ class ProviderMetadata(BaseModel):
     end_session_endpoint: str | None = None
     token_endpoint_auth_methods_supported: list[str] = ["client_secret_basic"]
 
-    @field_validator(
-        "authorization_endpoint",
-        "token_endpoint",
-        "jwks_uri",
-        "userinfo_endpoint",
-        "end_session_endpoint",
-    )
+    @field_validator("authorization_endpoint", "token_endpoint", "jwks_uri")
     @classmethod
-    def _is_secure(cls, value: str | None) -> str | None:
-        if value is not None and not is_secure(value.partition("?")[0]):
+    def _is_secure(cls, value: str) -> str:
+        if not _is_endpoint(value):
             raise ValueError("is not an https URL")
         return value
+
+    @field_validator("userinfo_endpoint", "end_session_endpoint", mode="before")
+    @classmethod
+    def _secure_or_none(cls, value: object) -> object:
+        """Leave out an endpoint that cannot be used: people can sign in without it."""
+        return value if isinstance(value, str) and _is_endpoint(value) else None
+
+
+def _is_endpoint(url: str) -> bool:
+    return is_secure(url.partition("?")[0])
 
 
 class OpenIDProvider:

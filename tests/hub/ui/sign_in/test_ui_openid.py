@@ -273,6 +273,16 @@ async def test_userinfo_that_does_not_fit_is_refused(
         assert (await browser.get("/ui")).status_code == 303
 
 
+@pytest.mark.parametrize("address", ["", "http://elsewhere.example/x", 5])
+async def test_an_endpoint_that_is_not_needed_may_be_unusable(
+    store: Store, octo: Any, site: OpenIDSite, address: Any
+) -> None:
+    site.described = {"userinfo_endpoint": address, "end_session_endpoint": address}
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 200
+        assert (await browser.post("/ui/sign-out")).status_code == 303
+
+
 async def test_userinfo_that_cannot_be_fetched_is_answered_with_502(
     store: Store, octo: Any, site: OpenIDSite
 ) -> None:
