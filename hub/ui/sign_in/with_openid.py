@@ -88,6 +88,7 @@ class OpenIDSignIn:
         cookie = sessions.begin_openid(db, user["id"], visit.sign_in_origin("openid"))
         visit.cookies[cookies.SESSION] = cookie
         visit.authenticate(db, self._dashboard.admins)
+        visit.count_action(db)
         auditing.record(
             db, self._services, visit.request, "ui/sign-in", visit.actor(), 200, target=START
         )

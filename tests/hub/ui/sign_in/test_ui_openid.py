@@ -14,6 +14,7 @@ from dashboard_client import FORM, SAME, Browser, open_dashboard, text_of
 from engines import embedded
 from openid_site import CLIENT, SECRET, OpenIDSite, openid_site
 
+from hub.auth import rate_limits
 from hub.openid import documents, provider
 from hub.openid.attempt import SignInAttempt
 from hub.ui import cookies
@@ -152,6 +153,20 @@ async def test_signing_out_ends_the_token_too_and_names_the_provider(
         store.read_sync(lambda db: db.all("SELECT id FROM token WHERE note LIKE '%OpenID%'")) == []
     )
     await store.close()
+
+
+async def test_sign_ins_count_as_actions(
+    store: Store, octo: Any, site: OpenIDSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limits, "ACTIONS_PER_MINUTE", 1)
+    async with open_dashboard(store, **settings(site)) as browser:
+        assert (await through(browser, site)).status_code == 200
+        answer = await through(browser, site)
+        assert answer.status_code == 403
+        # The former session goes on, because nothing was changed.
+        assert "octo" in text_of(await browser.page("/ui"))
+        entries = store.read_sync(audit_search.page, limit=10)
+        assert [entry["action"] for entry in entries].count("ui/sign-in") == 1
 
 
 async def test_rights_are_those_of_the_user(store: Store, octo: Any, site: OpenIDSite) -> None:
