@@ -1,5 +1,6 @@
 """The OpenID Connect provider: its description, its keys, and the exchange of codes for claims."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,7 +22,8 @@ WELL_KNOWN = "/.well-known/openid-configuration"
 KEPT = 3600
 # The least number of seconds between two fetches of the keys because of an unknown signature.
 LEAST_BETWEEN = 30
-AT_ONCE = 8
+# How many codes are exchanged at the same time: in all, and from one address.
+AT_ONCE, AT_ONCE_EACH = 64, 8
 MOST_KEYS = 100
 
 
@@ -68,7 +70,7 @@ class OpenIDProvider:
         self._keys: tuple[int, KeySet] | None = None
         self._description = SharedFetch(self._discover)
         self._key_set = SharedFetch(self._fetch_keys)
-        self._redeeming = 0
+        self._redeeming: Counter[str] = Counter()
 
     async def metadata(self) -> ProviderMetadata:
         """Return the provider's description, at most an hour old. Raises ProviderUnavailable."""
@@ -110,19 +112,24 @@ class OpenIDProvider:
         )
         return _with_query(metadata.authorization_endpoint, query)
 
-    async def redeem(self, code: str, attempt: SignInAttempt, redirect_uri: str) -> Claims:
+    async def redeem(
+        self, code: str, attempt: SignInAttempt, redirect_uri: str, address: str
+    ) -> Claims:
         """Exchange a code for the verified claims of the ID token. Raises SignInFailed.
 
-        At most AT_ONCE codes are exchanged at the same time, because anybody can send codes, and
-        each costs a request to the provider.
+        The codes that are exchanged at the same time are limited, because anybody can send codes,
+        and each costs a request to the provider. One address does not take the turns of all others.
         """
-        if self._redeeming >= AT_ONCE:
+        redeeming = self._redeeming
+        if redeeming.total() >= AT_ONCE or redeeming[address] >= AT_ONCE_EACH:
             raise ProviderUnavailable("Too many people sign in just now. Please try again.")
-        self._redeeming += 1
+        redeeming[address] += 1
         try:
             return await self._redeem(code, attempt, redirect_uri)
         finally:
-            self._redeeming -= 1
+            redeeming[address] -= 1
+            if not redeeming[address]:
+                del redeeming[address]
 
     async def _redeem(self, code: str, attempt: SignInAttempt, redirect_uri: str) -> Claims:
         metadata = await self.metadata()

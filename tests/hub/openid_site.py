@@ -55,6 +55,8 @@ class OpenIDSite:
     padding: int = 0
     open: asyncio.Event = field(default_factory=asyncio.Event)
     """Requests for the metadata wait until this is set."""
+    issuing: asyncio.Event = field(default_factory=asyncio.Event)
+    """Requests for an ID token wait until this is set."""
     asked: list[str] = field(default_factory=list)
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -91,6 +93,7 @@ class OpenIDSite:
 
     async def token(self, request: Request) -> Response:
         self.asked.append("token")
+        await self.issuing.wait()
         form = dict(parse_qsl((await request.body()).decode()))
         asked = self._codes.pop(form["code"], None)
         if asked is None or asked["redirect_uri"] != form["redirect_uri"]:
@@ -157,9 +160,11 @@ async def openid_site(certificate: Path | None = None) -> AsyncIterator[OpenIDSi
     task = asyncio.create_task(server.serve())
     try:
         site.open.set()
+        site.issuing.set()
         await until(lambda: server.started, "the provider")
         yield site
     finally:
         site.open.set()
+        site.issuing.set()
         server.should_exit = True
         await task

@@ -79,7 +79,9 @@ class OpenIDSignIn:
             raise SignInFailed(f"The provider refused the sign-in: {reason(asked)}.")
         if not asked.get("code"):
             raise SignInFailed("The provider sent no code.")
-        return await self.provider.redeem(asked["code"], attempt, self._redirect_uri(visit))
+        address = self._services.clients.address(visit.request.scope)
+        uri = self._redirect_uri(visit)
+        return await self.provider.redeem(asked["code"], attempt, uri, address)
 
     def _open(self, db: Connection, visit: SessionRequest, claims: Claims, former: str) -> str:
         user = user_of(db, self._services.settings, claims)

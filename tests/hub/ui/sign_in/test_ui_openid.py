@@ -13,6 +13,7 @@ from certificate_authority import Authority
 from dashboard_client import FORM, SAME, Browser, open_dashboard, text_of
 from engines import embedded
 from openid_site import CLIENT, SECRET, OpenIDSite, openid_site
+from waiting import until
 
 from hub.auth import rate_limits
 from hub.openid import documents, provider
@@ -630,3 +631,22 @@ async def test_few_codes_are_exchanged_at_once(
         answer = await through(browser, site)
         assert (answer.status_code, "Too many people" in answer.text) == (502, True)
         assert "token" not in site.asked
+
+
+async def test_one_address_does_not_take_the_turns_of_others(
+    store: Store, octo: Any, site: OpenIDSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "AT_ONCE_EACH", 1)
+    given = settings(site, trusted_proxies=["0.0.0.0/0"])
+    async with open_dashboard(store, **given) as browser:
+        places = [site.sign_in((await browser.get(START)).headers["location"]) for _ in range(3)]
+        first, second, third = (place.removeprefix("http://127.0.0.1:8765") for place, _ in places)
+        one, other = ({"X-Forwarded-For": f"198.51.100.{number}"} for number in (1, 2))
+        site.issuing.clear()
+        tasks = [asyncio.create_task(browser.get(first, headers=one))]
+        await until(lambda: site.asked.count("token") == 1, "the first request for a token")
+        assert (await browser.get(second, headers=one)).status_code == 502
+        tasks.append(asyncio.create_task(browser.get(third, headers=other)))
+        await until(lambda: site.asked.count("token") == 2, "the request of the other address")
+        site.issuing.set()
+        assert [answer.status_code for answer in await asyncio.gather(*tasks)] == [200, 200]
