@@ -128,7 +128,7 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     if _is_late(db, repo["id"], name, payload, event):
         return
     if sha.strip("0"):
-        put(db, repo["id"], name, sha, head_commits.read(payload))
+        put(db, repo["id"], name, sha, head_commits.pushed(payload))
     else:
         delete(db, repo["id"], name)
 

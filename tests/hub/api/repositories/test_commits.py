@@ -81,6 +81,31 @@ async def test_a_check_suite_describes_a_commit(
     assert (commit["sha"], commit["commit"]["message"]) == (OTHER, "Oil the tenor")
 
 
+@pytest.mark.parametrize("forge", ["forgejo", "gogs"])
+async def test_a_push_of_a_forge_without_trees_describes_its_commit(
+    client: httpx.AsyncClient, store: Store, seed: Any, forge: str
+) -> None:
+    """Commits of Forgejo, Gitea and Gogs have no `tree_id`, and pushes of Gogs no `head_commit`."""
+    commit = {name: value for name, value in HEAD_COMMIT.items() if name != "tree_id"}
+    newest, older = commit | {"id": OTHER}, commit | {"id": TAG, "message": "Buy oil"}
+    said = {"head_commit": newest} if forge == "forgejo" else {"commits": [newest, older]}
+    report(store, seed.hello, "push", ref="refs/heads/main", after=OTHER, **said)
+    shown = (await client.get(f"{HELLO}/commits/main")).json()
+    assert (shown["sha"], shown["author"]["login"]) == (OTHER, "octo")
+    inner = shown["commit"]
+    assert (inner["message"], inner["author"]["name"]) == ("Oil the tenor", "Octo")
+    assert inner["tree"]["sha"] == ""
+
+
+@pytest.mark.parametrize("commits", [None, "many", [None], [{"id": TAG}], [{"id": OTHER}]])
+async def test_a_push_without_its_newest_commit_describes_none(
+    client: httpx.AsyncClient, store: Store, seed: Any, commits: Any
+) -> None:
+    report(store, seed.hello, "push", ref="refs/heads/main", after=OTHER, commits=commits)
+    shown = (await client.get(f"{HELLO}/commits/main")).json()
+    assert (shown["sha"], shown["commit"]["message"]) == (OTHER, "")
+
+
 async def test_a_commit_of_which_only_a_status_is_known_is_empty(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
