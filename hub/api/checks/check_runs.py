@@ -91,7 +91,7 @@ def create(ctx: Context, repo: Row, body: NewCheckRun) -> CheckRun:
     branch = refs.branch_at(ctx.db, repo["id"], sha)
     suite, made = check_suites.of_app(ctx.db, repo["id"], sha, app["id"], branch)
     if made:
-        shown = check_serializers.check_suite(ctx.urls, ctx.db, repo, suite)
+        shown = check_serializers.event_suite(ctx.urls, ctx.db, repo, suite)
         ctx.emit("check_suite.requested", repo, check_suite=shown)
     run = check_runs.create(ctx.db, suite, fields)
     completed = ("check_run.completed",) if run["conclusion"] else ()
@@ -163,7 +163,7 @@ def rerequest_run(ctx: Context, repo: Row, check_run: Row) -> EmptyObject:
     check_runs.ask_again(ctx.db, check_run)
     suite, _ = check_suites.roll_up(ctx.db, check_run["suite_id"])
     shown = check_serializers.check_run(ctx.urls, ctx.db, repo, check_run)
-    whole = check_serializers.check_suite(ctx.urls, ctx.db, repo, suite)
+    whole = check_serializers.event_suite(ctx.urls, ctx.db, repo, suite)
     ctx.emit("check_run.rerequested", repo, check_run={**shown, "check_suite": whole})
     return {}
 
@@ -214,7 +214,7 @@ def _written(
     run["annotations"] += len(added)
     suite, ended = check_suites.roll_up(ctx.db, run["suite_id"])
     shown = check_serializers.check_run(ctx.urls, ctx.db, repo, run)
-    whole = check_serializers.check_suite(ctx.urls, ctx.db, repo, suite)
+    whole = check_serializers.event_suite(ctx.urls, ctx.db, repo, suite)
     for event in events:
         ctx.emit(event, repo, check_run={**shown, "check_suite": whole})
     if ended:
@@ -247,7 +247,7 @@ def _listed(
 
 
 def _suite(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
-    shown = check_serializers.check_suites(urls, db, repo, rows)
+    shown = check_serializers.event_suites(urls, db, repo, rows)
     return [
         SnapshotEvent(_how("check_suite", row), repo["id"], {"check_suite": shown[row["id"]]})
         for row in rows
@@ -256,7 +256,7 @@ def _suite(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[S
 
 def _run(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
     suites = check_suites.of(db, {row["suite_id"] for row in rows})
-    whole = check_serializers.check_suites(urls, db, repo, suites)
+    whole = check_serializers.event_suites(urls, db, repo, suites)
     shown = check_serializers.check_runs(urls, db, repo, rows)
     return [
         SnapshotEvent(

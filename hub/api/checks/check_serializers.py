@@ -97,7 +97,7 @@ class SimpleCommit(TypedDict):
 class CheckSuite(TypedDict):
     """A check suite.
 
-    If neither its platform nor a push has described the commit, `head_commit` has only its id.
+    If no event has described the commit, `head_commit` has only its id.
     """
 
     id: int
@@ -121,7 +121,7 @@ class CheckSuite(TypedDict):
 class WholeCheckSuite(CheckSuite):
     """A check suite with its repository.
 
-    If neither its platform nor a push has described the commit, `head_commit` has only its id.
+    If no event has described the commit, `head_commit` has only its id.
     """
 
     repository: MinimalRepository
@@ -174,8 +174,23 @@ def _check_run(
     }
 
 
-def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
-    return check_suites(urls, db, repo, [row])[row["id"]]
+def event_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
+    return event_suites(urls, db, repo, [row])[row["id"]]
+
+
+def event_suites(
+    urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
+) -> dict[int, CheckSuite]:
+    """Serialize check suites for events, by row id.
+
+    Receivers read the author and the committer of `head_commit` without a check for null.
+    """
+    shown = check_suites(urls, db, repo, rows)
+    for suite in shown.values():
+        head = suite["head_commit"]
+        head["author"] = head["author"] or {"name": "", "email": ""}
+        head["committer"] = head["committer"] or {"name": "", "email": ""}
+    return shown
 
 
 def check_suites(
@@ -185,11 +200,11 @@ def check_suites(
     ids = [row["id"] for row in rows]
     heads, apps = minimal_pulls.heads(db, repo, rows), integrations(urls, db, ids)
     runs = check_counts.newest(db, ids)
-    pushed = described_commits.pushed(db, repo["id"], {row["head_sha"] for row in rows})
+    described = described_commits.of(db, repo["id"], {row["head_sha"] for row in rows})
     known = [
         row
         | {"runs": runs.get(row["id"], 0)}
-        | {"head_commit": row["head_commit"] or pushed.get(row["head_sha"])}
+        | {"head_commit": row["head_commit"] or described.get(row["head_sha"])}
         for row in rows
     ]
     return {

@@ -193,7 +193,7 @@ def _simple(status: Status) -> SimpleStatus:
 
 
 def _payload(urls: Urls, db: Connection, repo: Row, row: Row, shown: Status) -> dict[str, Any]:
-    """Return the payload of a status event, with what a push has said about the commit."""
+    """Return the payload of a status event, with what other events have said about the commit."""
     members = ("id", "state", "description", "target_url", "context", "created_at", "updated_at")
     members_of: Any = shown
     return {
@@ -201,7 +201,7 @@ def _payload(urls: Urls, db: Connection, repo: Row, row: Row, shown: Status) -> 
         "sha": row["sha"],
         "name": repo["full_name"],
         "avatar_url": shown["avatar_url"],
-        "commit": commit_serializers.known_commit(urls, db, repo, row["sha"]),
+        "commit": commit_serializers.event_commit(urls, db, repo, row["sha"], row["created_at"]),
         "branches": _branches(urls, db, repo, row["sha"]),
     }
 

@@ -79,6 +79,19 @@ def known_commit(
     return commit(urls, db, repo, sha, found)
 
 
+def event_commit(urls: Urls, db: Connection, repo: Row, sha: str, date: int) -> Commit:
+    """Serialize a commit for an event. A person whom no event has named has this date and no name.
+
+    Receivers read the names and dates of author and committer without a check for null.
+    """
+    shown = known_commit(urls, db, repo, sha)
+    nobody: GitUser = {"name": "", "email": "", "date": iso(date)}
+    inner = shown["commit"]
+    inner["author"] = inner["author"] or nobody
+    inner["committer"] = inner["committer"] or nobody
+    return shown
+
+
 def commit(urls: Urls, db: Connection, repo: Row, sha: str, description: str | None) -> Commit:
     """Serialize a commit. `description` has the form of `head_commits.read`."""
     known: Row = {} if description is None else orjson.loads(description)

@@ -664,6 +664,18 @@ async def test_check_runs_and_their_suites_emit_events(
     assert store.read_sync(lambda db: db.value("SELECT count(*) FROM delivery")) == 6
 
 
+async def test_events_name_nobody_as_the_author_of_an_unknown_commit(
+    hub: httpx.AsyncClient, store: Store, mine: Headers
+) -> None:
+    """Typed receivers refuse an author or a committer that is null."""
+    await made(hub, mine, conclusion="neutral")
+    runs = [event["check_run"]["check_suite"] for event in bodies(store, "check_run")]
+    suites = [event["check_suite"] for event in bodies(store, "check_suite")]
+    nobody = {"name": "", "email": ""}
+    for suite in (*runs, *suites):
+        assert suite["head_commit"]["author"] == suite["head_commit"]["committer"] == nobody
+
+
 async def test_a_completed_new_run_emits_two_events(
     hub: httpx.AsyncClient, store: Store, mine: Headers
 ) -> None:

@@ -64,6 +64,15 @@ async def test_a_suite_shows_the_commit_that_a_push_described(
     assert shown["head_commit"] == COMMIT | {"committer": None}
 
 
+async def test_a_suite_shows_the_commit_that_another_suite_described(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    platform.report("check_suite", "completed", check_suite=suite(5))
+    other = suite(6, head_commit=None, app=APP | {"id": 901, "slug": "spell"})
+    platform.report("check_suite", "completed", check_suite=other)
+    assert (await hub.get(f"{HELLO}/check-suites/6")).json()["head_commit"] == COMMIT
+
+
 async def test_suites_of_a_branch(
     hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:

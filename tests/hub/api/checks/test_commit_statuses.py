@@ -64,6 +64,16 @@ async def test_the_event_of_a_status_has_the_commit_as_it_was_pushed(
     assert (verification["verified"], verification["signature"]) == (False, None)
 
 
+async def test_the_event_of_a_status_names_nobody_as_the_author_of_an_unknown_commit(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    """Typed receivers refuse an author or a committer that is null."""
+    shown = await made(client, "success")
+    inner = bodies(store, "status")[-1]["commit"]["commit"]
+    nobody = {"name": "", "email": "", "date": shown["created_at"]}
+    assert inner["author"] == inner["committer"] == nobody
+
+
 async def test_the_event_of_a_status_names_ten_branches_at_most(
     client: httpx.AsyncClient, store: Store, seed: Any
 ) -> None:
