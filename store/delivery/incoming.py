@@ -7,9 +7,10 @@ from store.database import body_codec
 from store.trace_context import TraceContext
 
 # Numbers in place of a source's id. LOCAL_SOURCE marks changes made through the API, which the
-# state already has. REPUBLISHED_SOURCE marks a snapshot of the state, and EXAMPLE_SOURCE an example
-# that a person sent to one hook.
-LOCAL_SOURCE, REPUBLISHED_SOURCE, EXAMPLE_SOURCE = -1, -2, -3
+# state already has. REPUBLISHED_SOURCE marks a snapshot of the state, EXAMPLE_SOURCE an example
+# that a person sent to one hook, and SHARED_EXAMPLE_SOURCE one for all hooks that subscribe. None
+# of these events changes the state.
+LOCAL_SOURCE, REPUBLISHED_SOURCE, EXAMPLE_SOURCE, SHARED_EXAMPLE_SOURCE = -1, -2, -3, -4
 
 
 @dataclass(slots=True)

@@ -36,8 +36,8 @@ ORDER = {
     ),
     "hub": (
         "http admin_settings server_settings rate_limit_settings openid_settings settings auth rest"
-        " ingest admin websub api operations openapi openid ui manual mail unserved_paths app"
-        " snapshots worker_events cli"
+        " ingest admin websub api event_examples operations openapi openid ui manual mail"
+        " unserved_paths app snapshots worker_events cli"
     ),
     "hub.cli": (
         "commands http_server telemetry service console install operate traffic accounts"

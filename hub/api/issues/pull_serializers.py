@@ -154,7 +154,7 @@ def several(
     relations = PullRelations.of(urls, db, repo, [*known.values()], serialize_repositories)
     unknown = _read(UNKNOWN)
     return {
-        number: _one(relations, issue, known.get(number, unknown))
+        number: pull_request(relations, issue, known.get(number, unknown))
         for number, issue in issues.items()
     }
 
@@ -193,7 +193,8 @@ def simple(pull: PullRequest) -> PullRequestSimple:
     return cast("PullRequestSimple", found)
 
 
-def _one(relations: PullRelations, issue: Mapping[str, Any], row: Row) -> PullRequest:
+def pull_request(relations: PullRelations, issue: Mapping[str, Any], row: Row) -> PullRequest:
+    """Serialize a pull request. `issue` is serialized, and the details in `row` are objects."""
     shown = {name: value for name, value in issue.items() if name not in OF_ISSUES}
     number = row["id"] or issue["id"]
     found = shown | {

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import click
 import httpx
 
-from hub.cli.playground.demo_events import EVENTS, NAME, OWNER, REPOSITORY, USER, payload
+from hub.cli.playground.demo_events import EVENTS, NAME, OWNER, REPOSITORY, USER
+from hub.event_examples.examples import payload
 from hub.rest.urls import Urls
 from store.errors import Unusable
 

@@ -9,17 +9,18 @@ from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, InputFile
 from hub.cli.console.event_type import EventType
 from hub.cli.console.grammar import command
-from hub.cli.playground import demo_events
 from hub.cli.service.configuration import Configuration, Settings
+from hub.event_examples import examples
 from hub.http.body import read_object
 from hub.http.errors import Malformed, Rejected
 from hub.ingest import event_envelope
-from hub.rest import repository_serializers, serializers
+from hub.rest import event_payloads, repository_serializers, serializers
 from hub.rest.urls import Urls
+from hub.rest.vocabulary import Vocabulary
 from store import Connection
 from store.database import uuid7
 from store.delivery import events
-from store.delivery.incoming import Receipt
+from store.delivery.incoming import SHARED_EXAMPLE_SOURCE, Receipt
 from store.errors import Invalid
 from store.hooks.event_names import PLATFORM_EVENTS
 
@@ -53,6 +54,8 @@ def emit(
     The payload is from --file or from --example: give one of them. The event is delivered to every
     hook that subscribes to it. If the same event is posted again with the same --id, it is stored
     once. Another event with this id is an error.
+
+    An example changes no state: the API does not show what it reports.
     """
     if (file is None) == (not example):
         raise click.UsageError("give the payload with --file, or --example")
@@ -66,6 +69,9 @@ def emit(
         arrived = event_envelope.arrival(
             event_envelope.EventOrigin(repo["id"]), guid, event, content, payload
         )
+        if body is None:
+            # A real issue or branch may have the number or the name in the example.
+            arrived.source_id = SHARED_EXAMPLE_SOURCE
         (receipt,) = events.accept_all(db, [arrived])
         return receipt
 
@@ -93,14 +99,18 @@ def _checked(guid: str | None, file: IO[bytes] | None, most: int) -> tuple[str, 
 
 
 def _example(db: Connection, settings: Settings, name: str, repo: dict[str, Any]) -> bytes:
-    """Return an example payload with the real repository and its owner.
+    """Return an example payload with the real repository and its owner, in the configured words.
 
-    Events without an example of their own have these two members only.
+    An event without an example of its own has no other members.
     """
-    urls = Urls(settings.root())
+    root = settings.root()
+    urls = Urls(root)
     (shown,) = repository_serializers.detailed(urls, db, [repo])
     owner = serializers.simple_users(urls, db, [repo["owner_id"]])[repo["owner_id"]]
-    return orjson.dumps(demo_events.payload(name, urls, {**shown}, {**owner}))
+    made = examples.payload(name, urls, {**shown}, {**owner})
+    words = Vocabulary(settings.vocabulary, root)
+    ((_, content),) = event_payloads.payloads(urls, words, db, [(repo, made)])
+    return orjson.dumps(content)
 
 
 def _print(receipt: Receipt, *, as_json: bool) -> None:

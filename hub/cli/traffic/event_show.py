@@ -92,6 +92,7 @@ def _sender(row: Row) -> str:
         incoming.LOCAL_SOURCE: "this hub",
         incoming.REPUBLISHED_SOURCE: "this hub, republished",
         incoming.EXAMPLE_SOURCE: "an example",
+        incoming.SHARED_EXAMPLE_SOURCE: "an example",
     }
     return named.get(
         row["source_id"], "token or command" if not row["source_id"] else "a removed source"

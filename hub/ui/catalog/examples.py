@@ -7,41 +7,30 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
+from hub.api.repositories import stand_ins
+from hub.event_examples import examples as event_examples
 from hub.openapi import examples
 from hub.operations import EVENTS, OPERATIONS
-from hub.rest import event_payloads
+from hub.rest import event_payloads, repository_serializers
+from hub.rest.serializers import SimpleUser, simple_users
+from hub.rest.urls import Urls
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events
 
 # A larger payload is not read, neither as an example nor for its members.
 MOST_READ = 256 * 1024
-COMMIT = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
-BEFORE = "b0c1d2e3f4a5968778695a4b3c2d1e0f01234567"
-ISSUE = {"id": 1, "number": 1, "title": "The bell does not ring", "state": "open", "body": ""}
-# Members beside `action`, `repository` and `sender`, for names that many receivers know.
-MEMBERS: dict[str, dict[str, Any]] = {
-    "push": {
-        "ref": "refs/heads/main",
-        "before": BEFORE,
-        "after": COMMIT,
-        "created": False,
-        "deleted": False,
-        "forced": False,
-        "commits": [{"id": COMMIT, "message": "Ring the bell", "added": [], "modified": []}],
-    },
-    "create": {"ref": "v1.0", "ref_type": "tag"},
-    "delete": {"ref": "old-branch", "ref_type": "branch"},
-    "issues": {"issue": ISSUE},
-    "issue_comment": {"issue": ISSUE, "comment": {"id": 1, "body": "I hear it."}},
-    "pull_request": {
-        "number": 2,
-        "pull_request": {"id": 2, "number": 2, "title": "Ring twice", "state": "open"},
-    },
-    "release": {"release": {"id": 1, "tag_name": "v1.0", "name": "1.0", "draft": False}},
-    "ping": {"zen": "A bell that is heard needs to ring once."},
+# Actions of events that the hub does not publish, or not with the action of the example.
+ACTIONS = {
+    "issue_comment": "created",
+    "issues": "opened",
+    "label": "created",
+    "pull_request": "opened",
+    "release": "published",
+    "star": "created",
+    "watch": "started",
 }
-ACTIONS = {"release": "published", "star": "created", "watch": "started", "label": "created"}
+ZEN = "A bell that is heard needs to ring once."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +67,43 @@ def _made(ctx: ViewContext, repo: Row | None, name: str) -> EventExample:
 
 def made_up(ctx: ViewContext, name: str, repo: Row | None = None) -> dict[str, Any]:
     """Return a made-up payload of the event, with the repository if one is given."""
-    action = action_of(name)
-    members = _from_schema(name) if name in EVENTS else MEMBERS.get(name, {})
-    payload = {"action": action, **members} if action else dict(members)
-    caller = ctx.viewer.caller
-    payload |= {"sender": {"login": caller.login if caller else "ghost", "type": "User"}}
     context = ctx.context()
+    action = action_of(name)
+    members = _from_schema(name) if name in EVENTS else _platform_members(ctx, name, repo)
+    payload = {**({"action": action} if action else {}), **members, "sender": _sender(ctx)}
     ((_, content),) = event_payloads.payloads(
         context.urls, context.words, ctx.db, [(repo, payload)]
     )
     return content
 
 
+def _platform_members(ctx: ViewContext, name: str, repo: Row | None) -> dict[str, Any]:
+    """Return the members of a platform event beside its repository."""
+    if name == "ping":
+        return {"zen": ZEN}
+    urls = ctx.context().urls
+    sender = _sender(ctx)
+    repos = [] if repo is None else repository_serializers.detailed(urls, ctx.db, [repo])
+    shown = {**repos[0]} if repos else _unknown_repository(urls)
+    made = event_examples.payload(name, urls, shown, {**sender})
+    return {key: value for key, value in made.items() if key != "repository"}
+
+
+def _unknown_repository(urls: Urls) -> dict[str, Any]:
+    owner = stand_ins.account(urls)
+    name = f"{owner['login']}/bell-tower"
+    return {"id": 0, "full_name": name, "owner": owner, "default_branch": "main"}
+
+
+def _sender(ctx: ViewContext) -> SimpleUser:
+    caller, urls = ctx.viewer.caller, ctx.context().urls
+    known = {} if caller is None else simple_users(urls, ctx.db, [caller.account_id])
+    return next(iter(known.values()), None) or stand_ins.account(urls)
+
+
 def action_of(name: str) -> str | None:
-    """Return one of the event's actions, or None: one that the hub publishes, or one of ACTIONS."""
-    published = sorted(actions_of(name))
-    return published[0] if published else ACTIONS.get(name)
+    """Return the action of the event's example: in ACTIONS, or one that the hub publishes."""
+    return ACTIONS.get(name) or min(actions_of(name), default=None)
 
 
 @cache

@@ -14,7 +14,12 @@ from store import Row
 from store.database.list_order import Matches
 from store.delivery import event_queries, events
 from store.delivery.event_queries import COUNTED
-from store.delivery.incoming import EXAMPLE_SOURCE, LOCAL_SOURCE, REPUBLISHED_SOURCE
+from store.delivery.incoming import (
+    EXAMPLE_SOURCE,
+    LOCAL_SOURCE,
+    REPUBLISHED_SOURCE,
+    SHARED_EXAMPLE_SOURCE,
+)
 from store.delivery.listing import event_page
 from store.delivery.listing.event_page import EventFilter
 from store.delivery.replays.replay_selection import first_event_since
@@ -137,6 +142,8 @@ def _came(event: Row) -> str:
         return "republished"
     if event["source_id"] == EXAMPLE_SOURCE:
         return "an example, sent to one hook"
+    if event["source_id"] == SHARED_EXAMPLE_SOURCE:
+        return "an example"
     if event["source_id"] == 0:
         return "posted with a token"
     return f"the source {event['source'] or event['source_id']}"

@@ -4,12 +4,14 @@ import json
 
 import pytest
 
-from hub.api.issues.issue_part_serializers import Label
+from hub.api.issues.issue_part_serializers import IssueComment, Label
 from hub.api.issues.issue_serializers import Issue
+from hub.api.issues.pull_serializers import PullRequest
 from hub.cli.console import output
 from store import Store
 from store.delivery import events
 from store.delivery.incoming import IncomingEvent
+from store.projection import projection_cursor
 
 
 def shown(run, event_id: int):
@@ -105,6 +107,58 @@ def test_the_examples_of_issues_and_releases_are_complete(run, store: Store, hoo
     links = {"url", "assets_url", "html_url", "tarball_url", "upload_url", "zipball_url"}
     times = {"created_at", "published_at", "updated_at"}
     assert links | times | {"assets", "immutable", "node_id"} <= release.keys()
+
+
+def test_the_examples_of_pull_requests_and_comments_are_complete(run, store: Store, hook_id):
+    """A receiver of pull requests reads the branches and their repositories."""
+    for event in ("pull_request", "issue_comment"):
+        run("emit", event, "ada/bell", "--example")
+    payload = json.loads(body_of(store, 4))
+    pull, repository = payload["pull_request"], payload["repository"]
+    assert pull.keys() >= PullRequest.__required_keys__ | {"body"}
+    assert (payload["action"], payload["number"]) == ("opened", pull["number"])
+    assert pull["head"]["repo"] == pull["base"]["repo"] == repository
+    assert (pull["head"]["ref"], pull["base"]["ref"]) == ("quarter-bells", "main")
+    assert pull["head"]["sha"] != pull["base"]["sha"]
+    assert pull["url"].endswith("/repos/ada/bell/pulls/8")
+    payload = json.loads(body_of(store, 5))
+    assert payload["comment"].keys() >= IssueComment.__required_keys__ | {"body"}
+    assert payload["comment"]["issue_url"] == payload["issue"]["url"]
+    assert payload["comment"]["user"]["login"] == payload["sender"]["login"] == "ada"
+
+
+@pytest.mark.parametrize(
+    ("event", "members"),
+    [
+        ("create", {"ref", "ref_type", "master_branch", "description", "pusher_type"}),
+        ("delete", {"ref", "ref_type", "pusher_type"}),
+        ("label", {"action", "label"}),
+    ],
+)
+def test_the_small_examples_are_complete(run, store: Store, hook_id, event, members):
+    run("emit", event, "ada/bell", "--example")
+    assert set(json.loads(body_of(store, 4))) == members | {"repository", "sender"}
+
+
+def test_an_example_has_the_organization_and_the_configured_words(
+    run, store: Store, hook_id, monkeypatch
+):
+    run("org", "add", "tower")
+    run("repo", "add", "tower/organ")
+    monkeypatch.setenv("TOCSIN_VOCABULARY", '{"service": "github"}')
+    run("emit", "issues", "tower/organ", "--example")
+    payload = json.loads(body_of(store, 4))
+    assert payload["organization"]["login"] == "tower"
+    assert payload["issue"]["performed_via_github_app"] is None
+
+
+def test_an_example_changes_no_state(run, store: Store, hook_id):
+    """Its number may be the number of a real issue, whose title it would replace."""
+    run("emit", "issues", "ada/bell", "--example")
+    run("emit", "push", "ada/bell", "--file", "-", stdin="{}")
+    found = store.read_sync(projection_cursor.pending, None).events
+    assert [row["id"] for row in found] == [1, 2, 3, 5]
+    assert shown(run, 4)["from"] == "an example"
 
 
 def test_an_example_of_any_event_has_repository_and_sender(run, store: Store, hook_id):

@@ -1,11 +1,15 @@
 """The catalog of events: their meaning, their frequency, and their subscribers."""
 
+import json
 import re
+from html import unescape
 
 import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
+from hub.api.issues.issue_part_serializers import IssueComment
+from hub.api.issues.pull_serializers import PullRequest
 from hub.ui.catalog.meanings import meaning
 from store import Connection
 from store.accounts import accounts, apps
@@ -70,6 +74,33 @@ async def test_the_example_is_a_stored_payload_that_one_may_see(world: World) ->
         assert "the payload of event" in page
         assert "refs/heads/ours" in page
         assert "made up" not in page
+
+
+async def test_the_examples_of_a_hook_are_complete(world: World) -> None:
+    """A receiver of pull requests reads the branches and their repositories."""
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        for event in ("pull_request", "issue_comment", "push"):
+            page = await browser.page(f"/ui/hooks/{world.good['id']}/send?event={event}")
+            (given,) = re.findall(r'name="payload"[^>]*>\n(.*?)</textarea>', page, re.DOTALL)
+            example = json.loads(unescape(given))
+            assert example["repository"]["full_name"] == "octo/hello"
+            assert example["sender"]["node_id"]
+            if event == "pull_request":
+                pull = example["pull_request"]
+                assert pull.keys() >= PullRequest.__required_keys__
+                assert pull["head"]["repo"]["clone_url"] == example["repository"]["clone_url"]
+                assert example["action"] == "opened"
+            elif event == "issue_comment":
+                assert example["comment"].keys() >= IssueComment.__required_keys__
+            else:
+                assert example["head_commit"]["author"]["email"]
+
+
+async def test_the_example_of_no_repository_is_as_complete(world: World) -> None:
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = text_of(await browser.page("/ui/catalogue/pull_request"))
+    assert "quarter-bells" in page
+    assert '"repository"' not in page
 
 
 async def test_every_event_has_a_page(world: World) -> None:

@@ -1,0 +1,30 @@
+"""The examples by the names of their events."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hub.event_examples import issues, pushes, releases
+from hub.rest.urls import Urls
+from store import Row
+
+EXAMPLES: dict[str, Callable[[Urls, Row, Row], dict[str, Any]]] = {
+    "create": pushes.create,
+    "delete": pushes.delete,
+    "issue_comment": issues.issue_comment,
+    "issues": issues.issues,
+    "label": issues.label,
+    "pull_request": issues.pull_request,
+    "push": pushes.push,
+    "release": releases.release,
+}
+
+
+def payload(event: str, urls: Urls, repository: Row, sender: Row) -> dict[str, Any]:
+    """Return an example of an event of a repository.
+
+    The repository and the sender have their serialized forms. Events without an example of their
+    own have these two members only.
+    """
+    known = EXAMPLES.get(event)
+    shown = {} if known is None else known(urls, repository, sender)
+    return shown | {"repository": repository, "sender": sender}
