@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from store.formats.event_view import EventView, Json, object_of, text_of
 
 MOST_COMMITS, MOST_TITLE = 5, 120
+MOST_COUNTED = 10**6
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 
 
@@ -59,17 +60,26 @@ def _push(event: EventView) -> list[TextLine]:
         return [[f"{_sender(event)} deleted", *place]]
     given = payload.get("commits")
     commits = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    many = f"{len(commits)} commit{'' if len(commits) == 1 else 's'}"
+    total = _total(payload, len(commits))
+    many = f"{total} commit{'' if total == 1 else 's'}"
     forced = "force-pushed " if payload.get("forced") is True else "pushed "
     head: TextLine = [
         f"{_sender(event)} {forced}",
-        TextLink(many, text_of(payload, "compare")),
+        TextLink(many, text_of(payload, "compare", "compare_url")),
         " to",
     ]
     lines = [[*head, *place], *map(_commit, commits[:MOST_COMMITS])]
-    if len(commits) > MOST_COMMITS:
-        lines.append([f"and {len(commits) - MOST_COMMITS} more"])
+    listed = min(len(commits), MOST_COMMITS)
+    if total > listed:
+        lines.append([f"and {total - listed} more"])
     return lines
+
+
+def _total(payload: Json, listed: int) -> int:
+    """Return the number of pushed commits. Forgejo and Gitea list only the newest five of them."""
+    given = payload.get("total_commits")
+    # bool is a subclass of int, but is no number here.
+    return given if type(given) is int and listed < given < MOST_COUNTED else listed
 
 
 def _commit(found: Json) -> TextLine:
@@ -137,6 +147,18 @@ def _run(member: str) -> Callable[[EventView], list[TextLine]]:
     return write
 
 
+def _status(event: EventView) -> list[TextLine]:
+    payload = event.payload
+    named = _first_line(text_of(payload, "context")) or "status"
+    link = TextLink(named, text_of(payload, "target_url"))
+    commit = (text_of(payload, "sha") or "")[:7]
+    at = f" on {commit}" if commit else ""
+    head: TextLine = [link, f": {text_of(payload, 'state') or 'changed'}{at} in "]
+    lines: list[TextLine] = [[*head, _repository(event)]]
+    said = _first_line(text_of(payload, "description"))
+    return [*lines, [said]] if said else lines
+
+
 def _hook_of(event: EventView) -> TextLink:
     hook = object_of(event.payload, "hook")
     target, host = text_of(hook, "target") or "unknown", text_of(hook, "host") or "unknown"
@@ -198,6 +220,7 @@ _WRITERS: dict[str, Callable[[EventView], list[TextLine]]] = {
     "delete": _ref("deleted"),
     "check_run": _run("check_run"),
     "workflow_run": _run("workflow_run"),
+    "status": _status,
     "hook": _hook_health,
     "delivery": _exhausted,
     "ordering": _key_blocked,

@@ -166,7 +166,9 @@ def _subject(payload: dict[str, Any]) -> tuple[str | None, str]:
         if thing:
             named = next((_text(thing[name]) for name in NAMED if thing.get(name)), "")
             return _web(thing.get("html_url")), named
-    return _web(payload.get("compare")), _text(payload.get("ref"))
+    # Forgejo, Gitea and Gogs name it otherwise.
+    compare = _web(payload.get("compare")) or _web(payload.get("compare_url"))
+    return compare, _text(payload.get("ref"))
 
 
 def _text(value: object) -> str:

@@ -125,6 +125,17 @@ async def test_4_all_spellings_of_a_topic_have_one_self_url(hub: Site) -> None:
         assert links(await hub.client.get(f"{hub.url}/{path}"))["self"] == hub.topic()
 
 
+async def test_a_feed_links_to_the_comparison_of_each_forge(hub: Site) -> None:
+    """Forgejo, Gitea and Gogs name it `compare_url`."""
+    await hub.push(b'{"compare": "https://hub.example/1"}')
+    await hub.push(b'{"compare": "", "compare_url": "https://hub.example/2"}')
+    answer = await hub.client.get(hub.topic("engine/events.atom"))
+    feed = ElementTree.fromstring(answer.text)  # noqa: S314 - our own
+    entries = feed.findall(f"{ATOM}entry")
+    found = {one.find(f"{ATOM}link").get("href") for one in entries}  # type: ignore[union-attr]
+    assert found == {"https://hub.example/1", "https://hub.example/2"}
+
+
 async def test_4_a_feed_of_xml_has_embedded_links(hub: Site) -> None:
     await hub.push(b'{"ref": "refs/heads/<main>", "sender": {"login": "ada\\u0001"}}')
     answer = await hub.client.get(hub.topic("engine/events.atom"))

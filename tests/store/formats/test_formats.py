@@ -202,6 +202,28 @@ class TestChats:
             ("push", {**PUSH, "deleted": True}, "deleted branch main"),
             ("push", {**PUSH, "ref": "refs/tags/v1", "commits": []}, "0 commits> to tag v1"),
             ("push", {**PUSH, "commits": PUSH["commits"] * 8}, "and 3 more"),
+            ("push", {**PUSH, "total_commits": 1}, "|1 commit> to branch main"),
+            ("push", {**PUSH, "total_commits": 20}, "|20 commits> to branch main"),
+            ("push", {**PUSH, "total_commits": 20}, "\nand 19 more"),
+            ("push", {**PUSH, "total_commits": True}, "|1 commit> to branch main"),
+            ("push", {**PUSH, "total_commits": 2**63}, "|1 commit> to branch main"),
+            (
+                "push",
+                {"compare_url": "https://hub.example/compare", "commits": []},
+                "<https://hub.example/compare|0 commits>",
+            ),
+            (
+                "status",
+                {
+                    "context": "ci/tone",
+                    "state": "failure",
+                    "sha": "6dcb09b5b578",
+                    "description": "Flat\nby a quarter",
+                    "target_url": "https://ci.example/1",
+                },
+                "<https://ci.example/1|ci/tone>: failure on 6dcb09b in a repository\nFlat",
+            ),
+            ("status", {}, "status: changed in a repository"),
             ("pull_request", {"action": "closed", "pull_request": {"merged": True}}, "merged the"),
             (
                 "pull_request",
