@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from hub.event_examples import issues, pushes, releases
+from hub.rest import event_payloads
 from hub.rest.urls import Urls
-from store import Row
+from hub.rest.vocabulary import Vocabulary
+from store import Connection, Row
 
 EXAMPLES: dict[str, Callable[[Urls, Row, Row], dict[str, Any]]] = {
     "create": pushes.create,
@@ -27,4 +29,16 @@ def payload(event: str, urls: Urls, repository: Row, sender: Row) -> dict[str, A
     """
     known = EXAMPLES.get(event)
     shown = {} if known is None else known(urls, repository, sender)
-    return shown | {"repository": repository, "sender": sender}
+    return {"repository": repository, "sender": sender} | shown
+
+
+def of_repository(
+    event: str, urls: Urls, words: Vocabulary | None, db: Connection, repo: Row, sender: Row
+) -> dict[str, Any]:
+    """Return an example with a real repository, and the organization that owns it.
+
+    It has the configured words. The sender has its serialized form.
+    """
+    ((_, around),) = event_payloads.payloads(urls, None, db, [(repo, {})])
+    made = around | payload(event, urls, around["repository"], sender)
+    return words.payload(made) if words else made

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hub.rest.urls import Urls
-from store import Row
+from store import Row, clock
 
 BEFORE = "5d1c0f6a8e2b47936c1d5e8f0a7b3c9d2e4f6a81"
 AFTER = "c9e7a1b35f8d2046e1b7c3a9d5f0826b4e7c1d93"
@@ -38,7 +38,28 @@ def push(urls: Urls, repository: Row, sender: Row) -> dict[str, Any]:
         "compare": f"{urls.page(repository)}/compare/{BEFORE[:12]}...{AFTER[:12]}",
         "commits": [commit],
         "head_commit": commit,
+        "repository": _pushed_repository(urls, repository),
     }
+
+
+def _pushed_repository(urls: Urls, repository: Row) -> Row:
+    """Return a repository as pushes have it. Receivers with types refuse other forms of its times.
+
+    The URL is the one of its page, and the times are seconds since the epoch.
+    """
+    given = {name: repository.get(name) for name in ("created_at", "pushed_at")}
+    times = {name: clock.parse(time) // clock.SECOND for name, time in given.items() if time}
+    owner = repository["owner"]
+    return (
+        repository
+        | times
+        | {
+            "url": urls.page(repository),
+            "owner": {"name": owner["login"], "email": EMAIL, **owner},
+            "master_branch": main(repository),
+            "stargazers": repository.get("stargazers_count", 0),
+        }
+    )
 
 
 def create(urls: Urls, repository: Row, sender: Row) -> dict[str, Any]:

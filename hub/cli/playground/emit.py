@@ -14,7 +14,7 @@ from hub.event_examples import examples
 from hub.http.body import read_object
 from hub.http.errors import Malformed, Rejected
 from hub.ingest import event_envelope
-from hub.rest import event_payloads, repository_serializers, serializers
+from hub.rest import serializers
 from hub.rest.urls import Urls
 from hub.rest.vocabulary import Vocabulary
 from store import Connection
@@ -105,12 +105,9 @@ def _example(db: Connection, settings: Settings, name: str, repo: dict[str, Any]
     """
     root = settings.root()
     urls = Urls(root)
-    (shown,) = repository_serializers.detailed(urls, db, [repo])
     owner = serializers.simple_users(urls, db, [repo["owner_id"]])[repo["owner_id"]]
-    made = examples.payload(name, urls, {**shown}, {**owner})
     words = Vocabulary(settings.vocabulary, root)
-    ((_, content),) = event_payloads.payloads(urls, words, db, [(repo, made)])
-    return orjson.dumps(content)
+    return orjson.dumps(examples.of_repository(name, urls, words, db, repo, {**owner}))
 
 
 def _print(receipt: Receipt, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from hub.api.repositories import stand_ins
 from hub.event_examples import examples as event_examples
 from hub.openapi import examples
 from hub.operations import EVENTS, OPERATIONS
-from hub.rest import event_payloads, repository_serializers
+from hub.rest import event_payloads
 from hub.rest.serializers import SimpleUser, simple_users
 from hub.rest.urls import Urls
 from hub.ui.view_context import ViewContext
@@ -68,8 +68,10 @@ def _made(ctx: ViewContext, repo: Row | None, name: str) -> EventExample:
 def made_up(ctx: ViewContext, name: str, repo: Row | None = None) -> dict[str, Any]:
     """Return a made-up payload of the event, with the repository if one is given."""
     context = ctx.context()
+    if name in event_examples.EXAMPLES:
+        return _example(ctx, name, repo)
     action = action_of(name)
-    members = _from_schema(name) if name in EVENTS else _platform_members(ctx, name, repo)
+    members = _from_schema(name) if name in EVENTS else {"zen": ZEN} if name == "ping" else {}
     payload = {**({"action": action} if action else {}), **members, "sender": _sender(ctx)}
     ((_, content),) = event_payloads.payloads(
         context.urls, context.words, ctx.db, [(repo, payload)]
@@ -77,16 +79,14 @@ def made_up(ctx: ViewContext, name: str, repo: Row | None = None) -> dict[str, A
     return content
 
 
-def _platform_members(ctx: ViewContext, name: str, repo: Row | None) -> dict[str, Any]:
-    """Return the members of a platform event beside its repository."""
-    if name == "ping":
-        return {"zen": ZEN}
-    urls = ctx.context().urls
-    sender = _sender(ctx)
-    repos = [] if repo is None else repository_serializers.detailed(urls, ctx.db, [repo])
-    shown = {**repos[0]} if repos else _unknown_repository(urls)
-    made = event_examples.payload(name, urls, shown, {**sender})
-    return {key: value for key, value in made.items() if key != "repository"}
+def _example(ctx: ViewContext, name: str, repo: Row | None) -> dict[str, Any]:
+    context, sender = ctx.context(), {**_sender(ctx)}
+    urls, words = context.urls, context.words
+    if repo is not None:
+        return event_examples.of_repository(name, urls, words, ctx.db, repo, sender)
+    made = event_examples.payload(name, urls, _unknown_repository(urls), sender)
+    del made["repository"]
+    return words.payload(made) if words else made
 
 
 def _unknown_repository(urls: Urls) -> dict[str, Any]:

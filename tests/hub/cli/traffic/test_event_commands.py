@@ -94,6 +94,16 @@ def test_the_example_of_a_push_is_complete(run, store: Store, hook_id):
     assert required <= payload["head_commit"].keys()
 
 
+def test_the_example_of_a_push_has_the_repository_as_pushes_have_it(run, store: Store, hook_id):
+    """Its URL is a page, and its times are numbers. Receivers in Go refuse texts."""
+    run("emit", "push", "ada/bell", "--example")
+    repository = json.loads(body_of(store, 4))["repository"]
+    assert repository["url"] == repository["html_url"]
+    assert repository["created_at"] == repository["pushed_at"] < 2**33
+    assert repository["master_branch"] == repository["default_branch"]
+    assert repository["owner"]["name"] == repository["owner"]["login"] == "ada"
+
+
 def test_the_examples_of_issues_and_releases_are_complete(run, store: Store, hook_id):
     for event in ("issues", "release"):
         run("emit", event, "ada/bell", "--example")
