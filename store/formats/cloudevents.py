@@ -49,7 +49,8 @@ def _source(event: EventView) -> str:
 def _subject(event: EventView) -> str | None:
     about = event.subject()
     if about is None:
-        return text_of(event.payload, "ref")
+        # A status has no `ref`, and is about a commit.
+        return text_of(event.payload, "ref", "sha")
     return name_of(*about)
 
 

@@ -66,6 +66,11 @@ class TestCloudEvents:
         assert event.get_time().isoformat() == "2026-03-02T08:15:00+00:00"
         assert event.get_data() == ISSUE
 
+    def test_a_status_has_its_commit(self, format_: str) -> None:
+        payload = {"sha": "6dcb09b5b578", "state": "success", "repository": REPOSITORY}
+        event = from_http_event(HTTPMessage(*sent("status", format_, payload)))
+        assert (event.get_type(), event.get_subject()) == ("tocsin.status", "6dcb09b5b578")
+
     def test_a_push_has_its_ref_and_the_time_of_arrival(self, format_: str) -> None:
         event = from_http_event(HTTPMessage(*sent("push", format_, PUSH)))
         assert (event.get_type(), event.get_subject()) == ("tocsin.push", "refs/heads/main")
