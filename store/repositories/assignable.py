@@ -13,20 +13,30 @@ from store.repositories.repositories import ROLES
 COLUMNS = prefixed("a", accounts.COLUMNS)
 WRITING = ", ".join(f"'{role}'" for role in ROLES[ROLES.index("write") :])
 IS_USER = "a.kind = 'User'"
-LISTED = (
-    "SELECT r.owner_id AS id FROM repository r WHERE r.id = :repo_id"
-    " UNION ALL SELECT m.account_id FROM membership m WHERE m.organization_id = :owner_id"
+MEMBERS = "SELECT m.account_id AS id FROM membership m WHERE m.organization_id = :owner_id"
+OTHERS = (
+    " UNION ALL SELECT r.owner_id FROM repository r WHERE r.id = :repo_id"
     " UNION ALL SELECT c.account_id FROM collaborator c WHERE c.repo_id = :repo_id"
     f" AND c.role IN ({WRITING})"
 )
 
 
-def page(db: Connection, repo: Row, *, total: int, limit: int, offset: int) -> list[Row]:
-    """Return a page of the accounts, by login. `total` is the result of `count`."""
+def _listed(*, concealed: bool = True) -> str:
+    """Return SQL for the ids, with or without members whose membership is concealed."""
+    return f"{MEMBERS}{'' if concealed else ' AND m.public = 1'}{OTHERS}"
+
+
+def page(
+    db: Connection, repo: Row, *, concealed: bool, total: int, limit: int, offset: int
+) -> list[Row]:
+    """Return a page of the accounts, by login. `total` is the result of `count`.
+
+    Concealed members of the organization are among them if `concealed`.
+    """
     return paging.listed_page(
         db,
         f"SELECT {COLUMNS} FROM account a",
-        accounts.by_login_among(LISTED, IS_USER),
+        accounts.by_login_among(_listed(concealed=concealed), IS_USER),
         total=total,
         limit=limit,
         offset=offset,
@@ -34,11 +44,11 @@ def page(db: Connection, repo: Row, *, total: int, limit: int, offset: int) -> l
     )
 
 
-def count(db: Connection, repo: Row, most: int) -> int:
-    """Return how many accounts there are, counted up to `most`."""
+def count(db: Connection, repo: Row, most: int, *, concealed: bool) -> int:
+    """Return how many accounts `page` can return, counted up to `most`."""
     return paging.count(
         db,
-        f"SELECT DISTINCT f.id FROM ({LISTED}) AS f"
+        f"SELECT DISTINCT f.id FROM ({_listed(concealed=concealed)}) AS f"
         f" WHERE EXISTS (SELECT 1 FROM account a WHERE a.id = f.id AND {IS_USER})",
         most,
         **_of(repo),
@@ -53,7 +63,7 @@ def among(db: Connection, repo: Row, logins: Sequence[str]) -> dict[str, Row]:
     rows = db.all(
         f"SELECT {COLUMNS} FROM {db.each('logins', wanted='text')} AS w"
         f" JOIN account a ON a.login_key = w.wanted WHERE {IS_USER}"
-        f" AND EXISTS (SELECT 1 FROM ({LISTED}) AS f WHERE f.id = a.id)",
+        f" AND EXISTS (SELECT 1 FROM ({_listed()}) AS f WHERE f.id = a.id)",
         logins=json_array({login.lower() for login in logins}),
         **_of(repo),
     )

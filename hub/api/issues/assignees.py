@@ -6,7 +6,10 @@ from hub.api.issues import issue_change_events, issue_rules, issue_serializers
 from hub.api.issues.body_forms import FORMS
 from hub.api.issues.issue_rules import WRITE, Logins
 from hub.api.issues.issue_serializers import Issue
+from hub.auth import access
 from hub.auth.access import on_repo
+from hub.auth.organization_access import may_do
+from hub.http.errors import Forbidden
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -32,11 +35,25 @@ def list_assignees(ctx: Context, repo: Row, page: NumberedPaging) -> list[Simple
     """List assignees
 
     The users who can be assigned to issues: the owner, the members of the organization, and
-    collaborators who may write.
+    collaborators who may write. Concealed members are listed for callers who may assign them, and
+    for other members with a token that has the scope `read:org` or the permission `members` (read).
     """
-    page.count(lambda most: assignable.count(ctx.db, repo, most))
-    rows = assignable.page(ctx.db, repo, total=page.total, **page.bounds)
+    all_of_them = _sees_concealed(ctx, repo)
+    page.count(lambda most: assignable.count(ctx.db, repo, most, concealed=all_of_them))
+    rows = assignable.page(ctx.db, repo, concealed=all_of_them, total=page.total, **page.bounds)
     return [simple_user(ctx.urls, row) for row in rows]
+
+
+def _sees_concealed(ctx: Context, repo: Row) -> bool:
+    """Return whether the caller may know the concealed members of the repository's owner."""
+    owner = {"id": repo["owner_id"]}
+    if may_do(ctx.db, ctx.caller, owner, ("members", "read"), "read:org") is not None:
+        return True
+    try:
+        access.check(ctx.db, WRITE, ctx.caller, repo)
+    except Forbidden:
+        return False
+    return ctx.caller is not None
 
 
 @ops(

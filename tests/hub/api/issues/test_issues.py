@@ -5,11 +5,12 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, by_id, links
+from bearer import by
 from issue_world import Platform, issue, pull
 from store_world import World
 
 from store import Store
-from store.accounts import accounts
+from store.accounts import accounts, memberships
 from store.clock import MovableClock
 from store.issues import issue_field_values, issue_fields
 from store.issues.issue_field_values import FieldAssignment
@@ -267,9 +268,33 @@ async def test_only_members_and_writers_can_be_assigned(
         for login in ("writer", "member", "guest", "stranger")
     }
     store.write_sync(accounts.join, org["id"], people["member"]["id"], "member")
+    store.write_sync(memberships.publicize, org["id"], people["member"]["id"], True)
     store.write_sync(repositories.grant, repo["id"], people["writer"]["id"], "maintain")
     store.write_sync(repositories.grant, repo["id"], people["guest"]["id"], "triage")
     found = (await hub.get("/repos/tower/bell/assignees")).json()
     assert [one["login"] for one in found] == ["member", "writer"]
     own = (await hub.get(f"{HELLO}/assignees")).json()
     assert [one["login"] for one in own] == ["octo"]
+
+
+async def test_only_insiders_see_concealed_members_among_the_assignees(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
+    org = store.write_sync(accounts.create, "tower", kind="Organization")
+    repo = store.write_sync(repositories.create, org["id"], "bell")
+    logins = ("concealed", "known", "stranger", "triager")
+    people = {login: store.write_sync(accounts.create, login) for login in logins}
+    for login in ("concealed", "known"):
+        store.write_sync(accounts.join, org["id"], people[login]["id"], "member")
+    store.write_sync(memberships.publicize, org["id"], people["known"]["id"], True)
+    store.write_sync(repositories.grant, repo["id"], people["triager"]["id"], "triage")
+
+    async def listed(login: str, *scopes: str) -> list[str]:
+        headers = by(store, people[login], scopes=[*scopes]) if login else {}
+        answer = await hub.get("/repos/tower/bell/assignees?per_page=1", headers=headers)
+        return [*(one["login"] for one in answer.json()), *links(answer)]
+
+    for outsider in (("",), ("stranger", "repo", "read:org"), ("known", "repo"), ("triager",)):
+        assert await listed(*outsider) == ["known"], outsider
+    for insider in (("known", "read:org"), ("triager", "public_repo")):
+        assert await listed(*insider) == ["concealed", "next", "last"], insider
