@@ -36,6 +36,27 @@ ASKED = (
     f'case "$1" in Username*) printf "%s\\n" "${USER}" ;; *) printf "%s\\n" "${PASSWORD}" ;; esac',
 )
 
+# A module that Perl loads into git svn. A server names the root of its repository, and git svn
+# would connect to that, whatever address or file it is.
+MODULE = "TocsinOneServer"
+ONE_SERVER = (
+    f"package {MODULE};",
+    "my $known;",
+    "INIT {",
+    "    no warnings 'redefine';",
+    "    my $connect = \\&Git::SVN::Ra::new;",
+    "    *Git::SVN::Ra::new = sub {",
+    "        my ($server) = Git::SVN::Utils::canonicalize_url($_[1]) =~ m{^([^:]*://[^/]*)};",
+    "        $known = $server unless defined $known;",
+    "        goto &$connect if $server eq $known;",
+    '        print STDERR "fatal: the root of the repository is not on its server\\n";',
+    # git svn would catch an exception and go on.
+    "        exit 1;",
+    "    };",
+    "}",
+    "1;",
+)
+
 
 class SubversionFetcher:
     """The fetch of a Subversion repository with git svn."""
@@ -55,6 +76,7 @@ class SubversionFetcher:
         If `has_trunk`, fetch trunk, branches and tags. If it is None, find out whether there is a
         trunk. Without one, the repository is a single branch. Raises ImportProblem.
         """
+        write_private_file(self._steps.home / f"{MODULE}.pm", ONE_SERVER)
         try:
             await self._git("svn", "--version")
         except CommandFailed:
@@ -108,6 +130,8 @@ class SubversionFetcher:
             "GIT_ASKPASS": str(self._steps.home / "asked"),
             USER: remote.username or "",
             PASSWORD: remote.password or "",
+            "PERL5LIB": str(self._steps.home),
+            "PERL5OPT": f"-M{MODULE}",
             "PYTHONPATH": ROOT,
             "PYTHONDONTWRITEBYTECODE": "1",
             **self._tunnel,

@@ -118,6 +118,39 @@ async def test_the_checked_address_is_dialed(store: Store, served: str, tmp_path
     assert (row["status"], "loopback" in row["error_message"]) == ("error", True)
 
 
+@real
+async def test_a_server_leads_the_import_to_no_other_one(store: Store, tmp_path: Path) -> None:
+    """The server names a root of its repository on another port, which nothing may connect to."""
+    asked: list[object] = []
+
+    async def other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(writer.get_extra_info("peername"))
+        writer.close()
+
+    def root(server: asyncio.Server) -> str:
+        return f"svn://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+    async def hostile(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        elsewhere = root(inner)
+        for said in (
+            "( success ( 2 2 ( ) ( edit-pipeline svndiff1 ) ) ) ",
+            "( success ( ( ANONYMOUS ) 5:tower ) ) ",
+            f"( success ( ) ) ( success ( 4:uuid {len(elsewhere)}:{elsewhere} ( ) ) ) ",
+        ):
+            writer.write(said.encode())
+            await reader.read(1_000)
+        writer.close()
+
+    inner = await asyncio.start_server(other, "127.0.0.1", 0)
+    outer = await asyncio.start_server(hostile, "127.0.0.1", 0)
+    # Subversion takes no root that is longer than the URL.
+    row = await Place(store, root(outer), tmp_path / "data").done("/repository/of/the/tower")
+    said = "git: fatal: the root of the repository is not on its server"
+    assert (row["status"], row["error_message"], asked) == ("error", said, [])
+    for server in (inner, outer):
+        server.close()
+
+
 async def test_a_refused_address_ends_an_import(store: Store, tmp_path: Path) -> None:
     row = await Place(store, "svn://10.0.0.1", tmp_path / "data").done("/repo")
     assert row["status"] == "error"
