@@ -5,11 +5,13 @@ So a worker that is killed leaves nothing half done, and the next one continues.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from store.artifacts import deployment_records
+from store.artifacts import artifacts, deployment_records
+from store.artifacts.artifacts import Cause
 from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.database.connection import Connection, Row
 from store.errors import Busy, Conflict
@@ -54,7 +56,10 @@ def create(
     )
     if made is None:
         raise Conflict(BUSY)
-    rows = [(made, position, one.packed()) for position, one in enumerate(wanted)]
+    names = [one.deployment_name for one in wanted]
+    known = deployment_records.repository_ids(db, organization_id, place, names)
+    entries = [replace(one, replaces=known.get(one.deployment_name)) for one in wanted]
+    rows = [(made, position, one.packed()) for position, one in enumerate(entries)]
     db.insert_many("deployment_job_entry", "job_id, position, content", rows)
     jobs.notify_worker(db)
     return made
@@ -91,19 +96,41 @@ def advance(db: Connection, job: Row, limit: int) -> list[Row] | None:
     """Record up to `limit` deployments of a job. Return their records.
 
     If none is left, end the job and return None. Deployments of repositories that are gone become
-    errors. Raises Busy if another worker has taken some, which may come back.
+    errors, and so do those whose name got a record of another repository after the request: its
+    account may not see that one. Raises Busy if another worker has taken some, which may come back.
     """
     wanted = _take(db, job["id"], limit)
     if not wanted:
         _end(db, job["id"], "completed")
         return None
-    there = repositories.of(db, {one.repo_id for one in wanted})
-    good = [one for one in wanted if _is_there(job, there.get(one.repo_id))]
     place = DeploymentPlace(job["logical_environment"], job["physical_environment"], job["cluster"])
+    artifacts.lock(db, job["organization_id"])
+    causes = _causes(db, job, place, wanted)
+    good = [one for one in wanted if one.deployment_name not in causes]
     rows = deployment_records.put(db, job["organization_id"], place, good)
-    gone = [_gone(one) for one in wanted if one not in good]
-    _count(db, job["id"], len(good), gone)
+    left_out = [
+        _left_out(one, causes[one.deployment_name])
+        for one in wanted
+        if one.deployment_name in causes
+    ]
+    _count(db, job["id"], len(good), left_out)
     return rows
+
+
+def _causes(
+    db: Connection, job: Row, place: DeploymentPlace, wanted: Sequence[Deployment]
+) -> dict[str, Cause]:
+    """Return name to the cause why a deployment cannot be recorded any more."""
+    there = repositories.of(db, {one.repo_id for one in wanted})
+    names = [one.deployment_name for one in wanted]
+    known = deployment_records.repository_ids(db, job["organization_id"], place, names)
+    found: dict[str, Cause] = {}
+    for one in wanted:
+        if not _is_there(job, there.get(one.repo_id)):
+            found[one.deployment_name] = "not_found"
+        elif known.get(one.deployment_name) not in (None, one.repo_id, one.replaces):
+            found[one.deployment_name] = "unauthorized"
+    return found
 
 
 def fail(db: Connection, job: Row, message: str) -> None:
@@ -154,9 +181,9 @@ def _is_there(job: Row, repo: Row | None) -> bool:
     return repo is not None and repo["owner_id"] == job["organization_id"]
 
 
-def _gone(one: Deployment) -> dict[str, Any]:
+def _left_out(one: Deployment, cause: Cause) -> dict[str, Any]:
     return {
-        "cause": "not_found",
+        "cause": cause,
         "deployment": {
             "name": one.name,
             "digest": one.digest,

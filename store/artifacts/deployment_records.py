@@ -40,6 +40,9 @@ class Deployment:
 
     If the status, tags or risks are None, the stored ones stay. A new one is `deployed` then. Tags
     and risks of another repository's deployment do not stay: it may be private.
+
+    `replaces` is the repository of the record with its name, as the caller saw it, or None. A job
+    has it, because it records the deployment later.
     """
 
     repo_id: int
@@ -51,6 +54,7 @@ class Deployment:
     deployment_name: str
     tags: dict[str, str] | None
     runtime_risks: list[str] | None
+    replaces: int | None = None
 
     @property
     def artifact(self) -> NamedArtifact:
@@ -169,6 +173,14 @@ def get(db: Connection, organization_id: int, place: DeploymentPlace, name: str)
     """Return the record of a deployment (COLUMNS, tags and risks as objects), or None."""
     row = _at(db, organization_id, place, [name]).get(name)
     return None if row is None else decode_row(row)
+
+
+def repository_ids(
+    db: Connection, organization_id: int, place: DeploymentPlace, names: Iterable[str]
+) -> dict[str, int]:
+    """Return name to the repository of the record with this name, for names that have one."""
+    found = _at(db, organization_id, place, names)
+    return {name: row["repo_id"] for name, row in found.items()}
 
 
 def _at(

@@ -64,8 +64,9 @@ def create_cluster_deployment_records_job(
     """Create a cluster deployment records job
 
     The response lists the deployments that cannot be recorded. The others are recorded a little
-    later. 409 while another job for the cluster is running. A job with nothing to record has ended
-    at once, and no other job waits for it.
+    later, unless their name gets a record of another repository until then. 409 while another job
+    for the cluster is running. A job with nothing to record has ended at once, and no other job
+    waits for it.
     """
     place = deployments.place_in(cluster, body)
     found = deployments.sorted_out(ctx, org, place, body["deployments"])

@@ -84,6 +84,8 @@ def source_of(ctx: Context, org: Row, digest: str, named: str | None) -> Artifac
 
 def check_replaced(ctx: Context, org: Row, place: DeploymentPlace, name: str) -> None:
     """Raise Forbidden if the caller may not see the record with this name in this place."""
+    # Another hub may be recording it.
+    artifacts.lock(ctx.db, org["id"])
     if deployment_records.hidden_names(ctx.db, org["id"], place, [name], viewer(ctx)):
         raise _refusal("unauthorized", "deployment_name")
 
@@ -98,6 +100,8 @@ def sorted_out(
     _check_names(entries)
     wanted = [(entry["digest"], entry.get("github_repository")) for entry in entries]
     names = [entry["deployment_name"] for entry in entries]
+    # Another hub may be recording some of them.
+    artifacts.lock(ctx.db, org["id"])
     hidden = deployment_records.hidden_names(ctx.db, org["id"], place, names, viewer(ctx))
     found = CheckedDeployments([], {})
     for number, source in enumerate(artifacts.sources(ctx.db, org, viewer(ctx), wanted)):

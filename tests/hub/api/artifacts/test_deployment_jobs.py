@@ -183,6 +183,25 @@ async def test_a_repository_removed_meanwhile_is_reported(
     assert (error["cause"], error["deployment"]["deployment_name"]) == ("not_found", "web")
 
 
+async def test_a_record_that_another_repository_got_meanwhile_is_not_replaced(
+    hub: httpx.AsyncClient, work: Callable[[], Any]
+) -> None:
+    """The account of a job might not see the other repository."""
+    await posted(hub, RECORD, record("db", github_repository="safe", cluster="moon"))
+    job = await made(hub, wanted(deployment("web"), deployment("api"), deployment("db")))
+    await posted(hub, RECORD, record("web", github_repository="safe", cluster="moon"))
+    await posted(hub, RECORD, record("api", cluster="moon"))
+    before = {one["deployment_name"]: one for one in await records(hub)}
+    await work()
+    done = await shown(hub, job["job_id"])
+    # The record of `db` was there at the request, so that the account could see it.
+    assert (done["status"], done["total_count"]) == ("completed", 2)
+    (error,) = done["errors"]
+    assert (error["cause"], error["deployment"]["deployment_name"]) == ("unauthorized", "web")
+    after = {one["deployment_name"]: one for one in await records(hub)}
+    assert after["web"] == before["web"]
+
+
 async def test_invalid_deployment_jobs_are_rejected(hub: httpx.AsyncClient) -> None:
     for bad in (
         wanted(deployment(digest="x")),

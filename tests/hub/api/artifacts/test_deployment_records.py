@@ -1,5 +1,6 @@
 """Deployment records: in which environments and clusters an organization's artifacts run."""
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -9,7 +10,10 @@ from assertions import assert_error, bodies, links
 from bearer import bearer
 from hub_client import open_client
 from long_texts import incompressible
+from racing import waits
 from statement_log import statements
+from transactions import transaction
+from waiting import until
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
@@ -324,6 +328,26 @@ async def test_a_record_that_the_caller_may_not_see_is_not_replaced(
     for headers in (acme.by("pusher"), installation(store, acme)):
         await posted(hub, RECORD, record(cluster="moon"), headers=headers)
         await posted(hub, RECORD, record(github_repository="safe", cluster="moon"))
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+@pytest.mark.parametrize("path", [RECORD, CLUSTER])
+async def test_a_record_that_another_hub_creates_is_not_replaced(
+    hub: httpx.AsyncClient, store: Store, acme: Acme, url: str, path: str
+) -> None:
+    """The other hub's transaction has not ended when the request comes."""
+    safe = Deployment(acme.safe["id"], None, "x", digest("b"), None, "deployed", "web", None, None)
+    place = DeploymentPlace("production", cluster="moon")
+    body = record(cluster="moon") if path == RECORD else cluster(deployment())
+    headers = acme.by("pusher", "public_repo")
+    with transaction(store) as db:
+        deployment_records.put(db, acme.org["id"], place, [safe])
+        mine = asyncio.create_task(hub.post(path, json=body, headers=headers))
+        await until(lambda: mine.done() or waits(url), "the request waits")
+    assert_error(await mine, 403, "Must have push access to Repository.")
+    kept = store.read_sync(deployment_records.get, acme.org["id"], place, "web")
+    assert kept is not None
+    assert kept["digest"] == digest("b")
 
 
 async def test_an_installation_writes_records_of_its_organization(
