@@ -36,6 +36,7 @@ CREATE TABLE membership (
 );
 
 CREATE INDEX membership_account ON membership (account_id, organization_id, public);
+CREATE INDEX membership_public ON membership (organization_id, account_id) WHERE public = 1;
 
 -- How many memberships of each kind an account has, so that they need not be counted.
 CREATE TABLE membership_tally (

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from assertions import BASE
+from bulk_owners import people
+from bulk_repositories import join
 from bulk_rows import FILL, Fill
 from engines import open_copy
 from hub_client import open_client
@@ -139,5 +141,27 @@ async def test_statuses_that_others_replaced_cost_the_combined_status_nothing(
     shorter, longer = (tmp_path / name for name in ("shorter", "longer"))
     for folder in (shorter, longer):
         folder.mkdir()
+    less = await cost(operation, LONG, untouched, shorter, steps)
+    assert await cost(operation, LONG + MORE, untouched, longer, steps) <= less + EVERY
+
+
+def concealed_members(db: Connection, world: World, n: int) -> None:
+    join(db, [(world.acme.account["id"], who) for who in people(db, n)], public=0)
+
+
+@pytest.mark.parametrize("at", ["/orgs/acme/public_members", "/repos/acme/tools/assignees"])
+async def test_members_that_are_not_shown_cost_nothing(
+    at: str,
+    untouched: tuple[Path, World],
+    steps: Steps,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (operation,) = [one for one in ENDLESS if one.id == "orgs/list-public-members"]
+    monkeypatch.setitem(FILL, operation.id, Fill(concealed_members, path=at))
+    shorter, longer = (tmp_path / name for name in ("shorter", "longer"))
+    for folder in (shorter, longer):
+        folder.mkdir()
+    # The first credentials are a token without scopes, which shows no concealed members.
     less = await cost(operation, LONG, untouched, shorter, steps)
     assert await cost(operation, LONG + MORE, untouched, longer, steps) <= less + EVERY
