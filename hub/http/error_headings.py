@@ -63,8 +63,9 @@ HEADINGS: dict[type[Exception], Heading] = {
         "before that, so a client can slow down in time.",
         general=True,
     ),
+    # Clients recognize the error by its anchor, which is the platform's: go-github for one.
     errors.TooFast: Heading(
-        "Secondary rate limit",
+        "Secondary rate limits",
         "The caller sends too many requests at once or in a minute, or creates too much content "
         "in a minute, an hour or a day. Wait for the seconds in `Retry-After`.",
         general=True,

@@ -146,6 +146,8 @@ async def test_points_a_minute(store: Store, seed: Any, clock: MovableClock) -> 
         wait = int(answer.headers["Retry-After"])
         assert 0 < wait <= 60
         assert content["message"].endswith(f"Please wait {wait} seconds before you try again.")
+        # go-github and what waits for it (go-github-ratelimit) know the error by this anchor.
+        assert content["documentation_url"].endswith("#secondary-rate-limits")
         # Refused requests were not charged.
         assert reported(answer) == (5000, 4996, 4, "core")
         clock.advance(wait)
