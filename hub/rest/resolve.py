@@ -15,8 +15,8 @@ PARAMETER = re.compile(r"\{([a-z_:-]+)\}")
 NUMBERED = ("_id", "_number")
 # Parameters that are texts in spite of their names: a workflow may be named by its file, too.
 TEXTS = ("client_id", "workflow_id")
-# Parameters that may hold slashes, as names of branches and tags do.
-SLASHED = ("branch", "commit_sha", "ref")
+# Parameters that may hold slashes, as names of branches, tags and labels do.
+SLASHED = ("branch", "commit_sha", "name", "ref")
 
 # The path of a repository by its id. No repository name can collide with it.
 ID = ":id"

@@ -574,6 +574,18 @@ async def test_labels_of_an_issue_are_changed(
     ]
 
 
+async def test_a_label_with_a_slash_is_removed_with_the_slash_encoded_or_not(
+    client: httpx.AsyncClient, platform: Platform
+) -> None:
+    """PyGithub and go-github do not encode it."""
+    platform.report("label", "created", label={"name": "bug"})
+    at = f"{ONE}/labels"
+    await done(await client.post(at, json=["area/bell", "area/old rope", "bug"]))
+    await done(await client.delete(f"{at}/area%2Fbell"))
+    left = await done(await client.delete(f"{at}/area/old%20rope"))
+    assert [one["name"] for one in left] == ["bug"]
+
+
 async def test_labels_need_triage_and_new_ones_need_write_access(
     client: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
 ) -> None:
