@@ -282,6 +282,7 @@ class Protocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
         # A response of uvicorn calls only `write`, `close` and `is_closing` of its transport.
         cycle.transport = cast("asyncio.Transport", self._writer)
+        self._writer.is_head_next = True
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:

@@ -5,6 +5,10 @@ from collections.abc import Callable
 
 # Beyond this size, a second write costs less than copying the body behind the head.
 ONE_WRITE = 65536
+CONTINUE = b"HTTP/1.1 100 "
+# uvicorn writes names in lower case. Emacs's ghub reads the next page from `Link` alone, and would
+# take the first page for the whole list.
+LINK, LINK_WITH_CAPITAL = b"\r\nlink: ", b"\r\nLink: "
 
 
 class ResponseWriter:
@@ -15,7 +19,7 @@ class ResponseWriter:
     at the latest. The bytes keep their order.
     """
 
-    __slots__ = ("_close", "_held", "_loop", "_transport")
+    __slots__ = ("_close", "_held", "_loop", "_transport", "is_head_next")
 
     def __init__(
         self,
@@ -26,9 +30,14 @@ class ResponseWriter:
         self._transport, self._loop = transport, loop
         self._close = close or transport.close
         self._held = b""
+        self.is_head_next = False
+        """Whether a response begins with the next data."""
 
     def write(self, data: bytes) -> None:
         """Write data, together with the data that is held. If none is held, hold this."""
+        if self.is_head_next and not data.startswith(CONTINUE):
+            self.is_head_next = False
+            data = data.replace(LINK, LINK_WITH_CAPITAL)
         held = self._held
         if not held:
             self._held = data

@@ -17,6 +17,7 @@ from hub.rest.metrics import HubMetrics
 
 DOCS = "https://forge.example/docs"
 LIMITS = ServerLimits(documentation_url=DOCS)
+NEXT = b'<https://forge.example/issues?page=2>; rel="next"'
 
 
 class App:
@@ -50,7 +51,7 @@ class App:
         size = int(scope["query_string"] or 0)
         body = b"x" * size or json.dumps(sorted(name.decode() for name, _ in scope["headers"]))
         sent = body if isinstance(body, bytes) else body.encode()
-        headers = [(b"content-length", str(len(sent)).encode())]
+        headers = [(b"content-length", str(len(sent)).encode()), (b"link", NEXT)]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": sent})
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from connection_server import LIMITS, Client, World
+from connection_server import LIMITS, NEXT, Client, World
 from waiting import PATIENCE, until
 
 from hub.cli.http_server import protocol as protocols
@@ -77,6 +77,20 @@ async def test_a_connection_is_kept_after_an_answer(world):
         assert (status, body) == (200, b'["host"]')
         assert "connection" not in headers
     assert world.limiter.open == 1
+
+
+@only_plain
+async def test_the_header_link_has_a_capital_in_every_response(world):
+    """Emacs's ghub looks for `Link`, and would take the first page for the whole list."""
+    client = await world.connect()
+    await client.send(REQUEST * 3)
+    for _ in range(3):
+        assert (await client.answer())[1]["Link"] == NEXT.decode()
+    head = b"POST /body HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"
+    await client.send(head)
+    assert await client.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+    await client.send(b"x")
+    assert (await client.answer())[1]["Link"] == NEXT.decode()
 
 
 # The size of heads.

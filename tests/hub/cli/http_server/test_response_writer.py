@@ -85,3 +85,12 @@ async def test_nothing_is_written_to_a_closed_connection(writer, transport):
     await asyncio.sleep(0)
     writer.flush()
     assert transport.calls == ["close"]
+
+
+async def test_only_a_head_gets_a_capital(writer, transport):
+    text = b"HTTP/1.1 200 OK\r\nlink: <x>\r\n\r\n"
+    writer.is_head_next = True
+    for _ in range(2):
+        writer.write(text)
+        writer.flush()
+    assert transport.calls == [text.replace(b"link", b"Link"), text]
