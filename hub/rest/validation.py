@@ -71,14 +71,23 @@ def require_body(raw: bytes) -> None:
 
 
 def read_query(adapter: TypeAdapter[Any], query: Mapping[str, str]) -> Any:
-    """Validate query parameters against their declared type; undeclared ones are ignored.
+    """Validate query parameters against their declared type.
 
-    Raises Rejected if they do not match.
+    Undeclared ones are ignored, as are empty ones that name one of several words: Net::GitHub sends
+    them for choices that nobody made. Raises Rejected if they do not match.
     """
     try:
         return adapter.validate_python(dict(query))
     except ValidationError as error:
-        raise _rejected(error) from None
+        unmade = _unmade_choices(error)
+        if not unmade:
+            raise _rejected(error) from None
+    return read_query(adapter, {name: text for name, text in query.items() if name not in unmade})
+
+
+def _unmade_choices(error: ValidationError) -> set[str]:
+    found = error.errors(include_url=False, include_context=False)
+    return {_path(one)[0] for one in found if one["type"] == "literal_error" and not one["input"]}
 
 
 def _rejected(error: ValidationError) -> Rejected:

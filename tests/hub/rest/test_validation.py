@@ -113,6 +113,24 @@ def test_a_body_with_too_many_values_is_not_validated() -> None:
     assert read_body(THING, beyond, limit=BYTES_PER_VALUE * (FREE_VALUES + 1)) == {"name": "a"}
 
 
+CHOICES = [
+    (one, name)
+    for one in OPERATIONS
+    if one.query is not None
+    for name, member in one.query.json_schema()["properties"].items()
+    if "enum" in member
+]
+
+
+@pytest.mark.parametrize(("operation", "name"), CHOICES, ids=lambda one: getattr(one, "id", one))
+def test_an_empty_choice_in_a_query_is_like_none(operation: Operation, name: str) -> None:
+    """Net::GitHub asks for `/user/repos?type=`."""
+    assert operation.query is not None
+    assert read_query(operation.query, {name: ""}) == read_query(operation.query, {})
+    with pytest.raises(Rejected, match=f"For '{name}': "):
+        read_query(operation.query, {name: " "})
+
+
 NUMBERS = [
     (one, name)
     for one in OPERATIONS
