@@ -101,8 +101,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     fields |= _people(db, given) | _milestone(db, repo, given, event) | _type(given)
     if is_before_closing(before, fields, event):
         fields = {name: value for name, value in fields.items() if PARTS.get(name) != "state"}
-    if fields.get("state") == "open":
-        fields["closed_by_id"] = None
+    fields |= _consequences(before, fields)
     issue_id = _write(db, repo["id"], number, before, own.merged(fields))
     _set(db, repo, issue_id, given, event, own)
     comments = payload_reader.read_field(given, "comments", payload_reader.int32)
@@ -119,6 +118,16 @@ def is_before_closing(before: Row | None, fields: Mapping[str, Any], event: Row)
         return False
     closed = before["state"] == "closed" and fields.get("state") == "open"
     return closed and bool(before["reported_at"] == fields.get("reported_at", 0))
+
+
+def _consequences(before: Row | None, fields: Row) -> Row:
+    """Return what a new state means for members that the payload leaves out, as forges do."""
+    found: Row = {}
+    if fields.get("state") == "open":
+        found = {"closed_by_id": None, "closed_at": None}
+    if before is not None and fields.get("state", before["state"]) != before["state"]:
+        found["state_reason"] = fields.get("state_reason")
+    return found
 
 
 def changed_later(

@@ -299,6 +299,29 @@ def test_a_reopened_issue_has_no_closer(platform: Platform) -> None:
     assert platform.issue()["closed_by_id"] is None
 
 
+def test_another_state_ends_the_reason_and_the_time_that_the_payload_leaves_out(
+    platform: Platform,
+) -> None:
+    """Forgejo and Gitea have no reasons."""
+
+    def reported(action: str, seconds: int, **members: Any) -> Row:
+        given = issue(**members, updated_at=iso(later(seconds)))
+        if "closed_at" not in members:
+            del given["closed_at"]
+        platform.report("issues", action, issue=given)
+        return platform.issue()
+
+    closing = {"state": "closed", "closed_at": WHEN, "state_reason": "not_planned"}
+    reported("closed", 0, **closing)
+    found = reported("labeled", 1, state="closed")
+    assert (found["state_reason"], found["closed_at"]) == ("not_planned", later(0))
+    found = reported("reopened", 2)
+    assert (found["state"], found["state_reason"], found["closed_at"]) == ("open", None, None)
+    reported("edited", 3, state_reason="reopened")
+    assert reported("labeled", 4)["state_reason"] == "reopened"
+    assert reported("closed", 5, state="closed")["state_reason"] is None
+
+
 def test_a_late_closing_names_the_closer(
     platform: Platform,
 ) -> None:
