@@ -135,9 +135,9 @@ def slowest(
         "SELECT a.hook_id, a.repo_id, a.duration, CASE WHEN a.error IS NULL AND a.status_code"
         " BETWEEN 200 AND 299 THEN 0 ELSE 1 END AS failed"
         f" FROM attempt a ORDER BY a.id DESC LIMIT :window) AS f{where}"
-        " GROUP BY f.hook_id ORDER BY mean DESC LIMIT :limit) AS g"
+        " GROUP BY f.hook_id ORDER BY mean DESC, f.hook_id LIMIT :limit) AS g"
         f" JOIN hook h ON h.id = g.hook_id{NAMED}"
-        " WHERE h.deleted_at IS NULL ORDER BY g.mean DESC",
+        " WHERE h.deleted_at IS NULL ORDER BY g.mean DESC, g.hook_id",
         window=window,
         limit=limit,
         **given,

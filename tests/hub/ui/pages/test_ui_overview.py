@@ -125,6 +125,20 @@ async def test_unhealthy_endpoints_worst_first(world: World, clock: MovableClock
     assert text.count("Circuit open status 503") == 10
 
 
+async def test_endpoints_that_are_equally_slow_are_in_the_order_of_their_ids(
+    world: World,
+) -> None:
+    with transaction(world.store) as db:
+        made = [hook(db, world.seed.hello["id"], f"equal-{number}") for number in range(20)]
+    for one in reversed(made):
+        world.send(one, f"to-{one['id']}")
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        slowest = (await browser.page("/ui")).partition("Slowest endpoints")[2]
+    shown = [int(number) for number in re.findall(r"receiver\.example/equal-(\d+)", slowest)]
+    assert shown
+    assert shown == list(range(len(shown)))
+
+
 async def test_hooks_to_look_after(world: World, clock: MovableClock) -> None:
     world.send(world.good, "a", duration=3_000_000)
     world.send(world.failing, "d", status_code=500)
