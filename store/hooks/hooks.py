@@ -256,6 +256,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     # A hook that was paused because it could not be used goes on with other options.
     mended = hook["pause_reason"] is not None and "options" in changes
     revived = (wanted["active"] and not hook["active"]) or mended
+    begins_anew = revived or wanted["url"] != hook["url"]
     row = db.required(
         "UPDATE hook SET url = :url, content_type = :content_type, secret = :secret,"
         " previous_secret = :previous_secret, previous_until = :previous_until,"
@@ -266,6 +267,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         " pause_reason = :pause_reason, handshake = :handshake, handshake_rate = :handshake_rate,"
         " disabled_reason = :disabled_reason, failing_since = :failing_since,"
         " held_until = :held_until,"
+        " resting_until = CASE WHEN :begins_anew = 1 THEN NULL ELSE resting_until END,"
         f" version = version + 1, updated_at = :now WHERE id = :id RETURNING {COLUMNS}",
         id=hook["id"],
         url=wanted["url"],
@@ -277,7 +279,8 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         **option_columns.changed(db, target.kind, hook, changes),
         disabled_reason=None if revived else hook["disabled_reason"],
         failing_since=None if revived else hook["failing_since"],
-        held_until=None if revived or wanted["url"] != hook["url"] else hook["held_until"],
+        held_until=None if begins_anew else hook["held_until"],
+        begins_anew=int(begins_anew),
         paused_at=None if mended else hook["paused_at"],
         pause_reason=None if mended else hook["pause_reason"],
     )

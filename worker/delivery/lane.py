@@ -254,6 +254,18 @@ class Lane:
         if self.cooldown_until <= now:
             self.cooldown_until = 0.0
 
+    def forget_rests(self) -> None:
+        """Forget that nothing may be sent for a while, because the hook was edited.
+
+        If a rest goes on, the hook's row has it.
+        """
+        self.held_until = 0
+        if self.cooldown_until:
+            self.cooldown_until = 0.0
+            self.failures = 0
+            self.failing_key = None
+            self.restored = False
+
 
 def next_events(items: Iterable[QueuedDelivery]) -> list[int]:
     """Return the events of the first READ_AHEAD deliveries."""

@@ -77,8 +77,8 @@ class TargetCache:
                 raise
             before = lane.target
             if found and before and not found.is_receiver(before.url, before.version):
-                # The former receiver may have asked for a pause meanwhile.
-                lane.held_until = 0
+                # The former receiver may have failed or asked for a pause meanwhile.
+                lane.forget_rests()
             lane.target = None if found is None else found.inherit_from(lane.target)
             restore(lane, self._store.clock.now(), asyncio.get_running_loop().time())
 
@@ -138,9 +138,9 @@ def _compare(lane: Lane, target: Target, version: int | None) -> None:
     """Invalidate the lane if its hook has another version now."""
     if target.version != version:
         lane.invalidate()
-        # The edit may have ended the time for which the receiver asked for nothing. If not, the
-        # hook's row still has it.
-        lane.held_until = 0
+        # The edit may have repaired the hook, or ended the time for which its receiver asked for
+        # nothing.
+        lane.forget_rests()
 
 
 def _set_host(lane: Lane, target: Target | None) -> None:

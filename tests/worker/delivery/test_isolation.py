@@ -4,12 +4,13 @@ import asyncio
 import logging
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from clock_helpers import hasten
 from receivers import OK, Call, serving
 from waiting import until
-from worker_harness import Gate, Post, WorkerHarness, said, settle
+from worker_harness import PROMPT, Gate, Post, WorkerHarness, said, settle
 
 from store.clock import SECOND
 from store.delivery import events
@@ -20,6 +21,8 @@ from worker.http.answer import ExchangeResult
 from worker.tuning import DEFAULTS, Tuning
 
 FIRST_COOLDOWN = DEFAULTS.first_cooldown
+# A rest that does not end by itself during a test.
+LASTING = replace(PROMPT, first_cooldown=10_000.0, max_cooldown=20_000.0)
 
 
 async def quick(post: Post) -> ExchangeResult:
@@ -341,22 +344,28 @@ def resting_until(harness: WorkerHarness, hook_id: int) -> int | None:
     return found
 
 
-async def opened(harness: WorkerHarness, **settings: int) -> int:
-    """Let the breaker of a new hook open twice, and restart. Return the hook's id.
+async def opened(harness: WorkerHarness) -> int:
+    """Let the breaker of a new hook open twice, and stop the worker. Return the hook's id.
 
     Its rest lasts for 2 * FIRST_COOLDOWN seconds from the time of `harness.clock`.
     """
+    hook_id = await resting(harness)
+    await harness.rest()
+    harness.network.posts.clear()
+    return hook_id
+
+
+async def resting(harness: WorkerHarness) -> int:
+    """Let the breaker of a new hook open twice, as `opened`, but let the worker go on."""
     harness.network.script = failing
     hook_id = harness.hook(options={"breaker": 3, "concurrency": 1})
     await harness.work()
     await harness.events(20)
     await until(lambda: len(harness.network.posts) == 3)
     await until(lambda: not harness.leased())
-    hasten(FIRST_COOLDOWN)
+    hasten(harness.tuning.first_cooldown)
     await until(lambda: len(harness.network.posts) == 4)
     await until(lambda: not harness.leased())
-    await harness.rest()
-    harness.network.posts.clear()
     return hook_id
 
 
@@ -447,24 +456,76 @@ async def test_a_rest_that_ends_while_the_hook_is_read_again_is_over(
     assert len(restored) >= 2
 
 
-@pytest.mark.parametrize("change", ["edit", "resume", "enable"])
+def enable(harness: WorkerHarness, hook_id: int) -> None:
+    harness.edit(hook_id, active=False)
+    harness.edit(hook_id, active=True)
+
+
+def resume(harness: WorkerHarness, hook_id: int) -> None:
+    row = harness.store.write_sync(hook_pauses.pause, harness.hook_row(hook_id))
+    harness.store.write_sync(hook_pauses.resume, row)
+
+
+def mend(harness: WorkerHarness, hook_id: int) -> None:
+    harness.edit(hook_id, url="https://mended.example/hook")
+
+
+CHANGES = {"edit": mend, "resume": resume, "enable": enable}
+
+
+@pytest.mark.parametrize("change", CHANGES)
 async def test_a_hook_that_was_changed_during_its_rest_is_tried_after_a_restart(
     harness: WorkerHarness, change: str
 ) -> None:
     hook_id = await opened(harness)
     harness.clock.advance(1)
-    row = harness.hook_row(hook_id)
-    if change == "resume":
-        row = harness.store.write_sync(hook_pauses.pause, row)
-        harness.store.write_sync(hook_pauses.resume, row)
-    elif change == "enable":
-        harness.edit(hook_id, active=False)
-        harness.edit(hook_id, active=True)
-    else:
-        harness.edit(hook_id, url="https://mended.example/hook")
+    CHANGES[change](harness, hook_id)
     harness.network.script = lambda post: said()
     await harness.work()
     await until(lambda: harness.states(hook_id)["delivered"] >= 10)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_hook_that_is_changed_during_its_rest_is_tried_at_the_next_poll(
+    harness: WorkerHarness, change: str
+) -> None:
+    harness.tuning = LASTING
+    hook_id = await resting(harness)
+    await harness.events(1)
+    await harness.pass_time(1)
+    assert len(harness.network.posts) == 4, "nothing has changed yet"
+    CHANGES[change](harness, hook_id)
+    harness.network.script = lambda post: said()
+    await harness.events(1)
+    await harness.pass_time(harness.tuning.poll_interval)
+    await until(lambda: harness.states(hook_id)["delivered"] >= 10)
+
+
+async def test_one_failed_probe_of_a_changed_hook_opens_its_breaker(
+    harness: WorkerHarness,
+) -> None:
+    harness.tuning = LASTING
+    hook_id = await resting(harness)
+    harness.clock.advance(1)
+    harness.edit(hook_id, content_type="form")
+    await harness.pass_time(1)
+    await until(lambda: len(harness.network.posts) == 5)
+    await until(lambda: not harness.leased())
+    await harness.pass_time(1)
+    assert len(harness.network.posts) == 5
+
+
+async def test_a_new_url_has_failures_of_its_own(harness: WorkerHarness) -> None:
+    harness.tuning = LASTING
+    hook_id = await resting(harness)
+    harness.clock.advance(1)
+    harness.edit(hook_id, url="https://mended.example/hook")
+    assert resting_until(harness, hook_id) is None
+    await harness.pass_time(1)
+    await until(lambda: len(harness.network.posts) == 4 + 3)
+    await until(lambda: not harness.leased())
+    until_then = harness.clock.now() + round(LASTING.first_cooldown * SECOND)
+    assert resting_until(harness, hook_id) == until_then
 
 
 async def test_a_failing_hook_gets_one_request_at_once_after_a_restart(
