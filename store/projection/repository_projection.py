@@ -72,19 +72,19 @@ def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
     known = repositories.get(db, event["repo_id"]) if event["repo_id"] else None
     if reported is None or not sources.is_signed(event):
         return known
-    if not event["repo_id"] or _has_left_its_name(known, reported, payload):
+    if not event["repo_id"] or _may_have_lost_its_name(known, reported, payload):
         known = _described(db, event, payload, reported)
     return known and _renamed(db, known, reported, payload["repository"])
 
 
-def _has_left_its_name(
+def _may_have_lost_its_name(
     known: Row | None, reported: repository_names.ReportedRepository, payload: dict[str, Any]
 ) -> bool:
-    """Return whether another repository has got the name that this one had at the reception.
+    """Return whether another repository may have got the name that this one had at the reception.
 
-    The event of the renaming was accepted then, and was still to become state.
+    The events that prove it were accepted then, and were still to become state.
     """
-    if known is None or f"{reported.owner}/{reported.name}".lower() == known["full_name"].lower():
+    if known is None:
         return False
     same_owner = reported.owner.lower() == known["owner"].lower()
     return same_owner and repository_names.is_another(known, payload)

@@ -870,6 +870,22 @@ def test_a_renaming_to_a_name_whose_renaming_comes_later_mixes_up_nothing(
     assert required(named(signed, "ada/last"))["id"] == other["id"]
 
 
+def test_an_event_goes_to_the_repository_that_has_become_known_since_the_reception(
+    signed: Platform,
+) -> None:
+    """At the reception, only one of both was known here. The other one then took its name."""
+    other, signed.repo_id = signed.world.another_repo(), 0
+    of_other = {"id": 7, "full_name": "ada/other", "created_at": WHEN}
+    signed.report("push", repository=REPORTED)
+    signed.report("push", repository=of_other)
+    signed.repo_id = signed.world.repo["id"]
+    taken = of_other | {"full_name": "ada/engine"}
+    signed.report("issues", "opened", repository=taken, issue=issue())
+    assert repository(signed)["foreign_id"] == REPORTED["id"]
+    assert signed.world.store.read_sync(issues.get, signed.world.repo["id"], 1) is None
+    assert signed.world.store.read_sync(issues.get, other["id"], 1) is not None
+
+
 @pytest.mark.parametrize("repo_id", [0, 1])
 def test_late_events_bring_back_no_former_name(signed: Platform, repo_id: int) -> None:
     signed.report("push", repository=REPORTED)
