@@ -25,6 +25,7 @@ from store.accounts import accounts
 from store.delivery import events, incoming
 from store.delivery.incoming import IncomingEvent
 from store.errors import Missing
+from store.projection import projection_cursor
 from store.repositories import repositories, repository_names
 from store.repositories.repository_names import ReportedRepository
 
@@ -172,6 +173,9 @@ def _follow_renames(db: Connection, found: Found, lines: Iterable[EventLine]) ->
         if (repo := known[reported]) is not None:
             line.repository = repo["full_name"]
             found[line.repository] = repo
+        elif named is not None and has_lost_its_name(db, named, line.payload):
+            line.repository = ""
+            found[line.repository] = None
 
 
 def _may_mean_another(named: Row | None, line: EventLine) -> bool:
@@ -184,6 +188,16 @@ def _meant(
     if named is None:
         return repository_names.find_renamed(db, reported)
     return repository_names.find_successor(db, named, line.payload)
+
+
+def has_lost_its_name(db: Connection, repo: Row, payload: dict[str, Any]) -> bool:
+    """Return whether a payload means a new repository that has got the name of this one.
+
+    This one's renaming was accepted, and is still to become state. Its hooks must not get the
+    events of the new one, which is not known yet.
+    """
+    is_another = repository_names.is_another(repo, payload)
+    return is_another and projection_cursor.will_rename(db, repo["id"])
 
 
 def _errors(

@@ -12,7 +12,7 @@ from hub.http.response import Response, json_response
 from hub.ingest import event_envelope, owner_events
 from hub.ingest.auth_batcher import AuthBatcher
 from hub.ingest.batch_endpoint import NDJSON
-from hub.ingest.batches import Batches, organization_id
+from hub.ingest.batches import Batches, has_lost_its_name, organization_id
 from hub.ingest.event_envelope import EventOrigin
 from hub.ingest.event_spans import EventSpans, trace_of
 from hub.ingest.push_access import is_slow
@@ -189,7 +189,8 @@ def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row 
         return None
     if not speaks_for(source, owner):
         raise Forbidden(f"Source {source['name']} may not send data for {full_name.lower()[:200]}")
-    return repository_names.find_reported(db, payload, owner, name)
+    found = repository_names.find_reported(db, payload, owner, name)
+    return None if found is not None and has_lost_its_name(db, found, payload) else found
 
 
 async def _payload_field(body: bytes) -> bytes:

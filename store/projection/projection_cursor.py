@@ -90,6 +90,16 @@ def pending(db: Connection, gap: Gap | None) -> PendingEvents:
     return found
 
 
+def will_rename(db: Connection, repo_id: int) -> bool:
+    """Return whether an event of a source that is still to become state renames a repository."""
+    return db.exists(
+        "SELECT e.id FROM event e WHERE e.repo_id = :repo_id AND e.name = 'repository'"
+        " AND e.id > (SELECT coalesce(max(event_id), 0) FROM reflection)"
+        " AND e.action = 'renamed' AND e.source_id > 0 LIMIT 1",
+        repo_id=repo_id,
+    )
+
+
 def _settled(ids: Sequence[int], after: int, final: int) -> int:
     """Return the last id before which no other can appear, or `after`."""
     upto = after

@@ -19,7 +19,7 @@ from store import Connection, Row, Store
 from store.accounts import accounts
 from store.clock import MovableClock
 from store.delivery import sources
-from store.projection import projection_table
+from store.projection import projection_cursor, projection_table
 from store.repositories import repositories
 
 EVENTS = "https://forge.example/events"
@@ -94,6 +94,43 @@ async def test_the_forges_headers(forge: httpx.AsyncClient, store: Store, prefix
 async def test_a_forge_s_own_name_comes_first(forge: httpx.AsyncClient, store: Store) -> None:
     assert (await post(forge, X_Gitea_Event="own_name", X_GitHub_Event="push")).is_success
     assert kept(store)[0]["name"] == "own_name"
+
+
+async def renamed(forge: httpx.AsyncClient, store: Store) -> None:
+    """Let the platform rename octo/hello, whose id is known. The renaming is no state yet."""
+    hello = {"repository": {"full_name": "octo/hello", "id": 77}}
+    await post(forge, hello, X_GitHub_Delivery="known")
+    (event,) = [row for row in kept(store) if row["guid"] == "known"]
+    store.write_sync(projection_table.project, event, hello)
+    store.write_sync(projection_cursor.claim, 1)
+    store.write_sync(projection_cursor.move, 0, event["id"])
+    renaming = {
+        "action": "renamed",
+        "changes": {"repository": {"name": {"from": "hello"}}},
+        "repository": {"full_name": "octo/bonjour", "id": 77},
+    }
+    new = {"X_GitHub_Event": "repository", "X_GitHub_Delivery": "renamed"}
+    assert (await post(forge, renaming, **new)).status_code == 202
+
+
+async def test_a_new_repository_with_the_name_of_a_renamed_one_does_not_reach_its_hooks(
+    forge: httpx.AsyncClient, store: Store
+) -> None:
+    """The events come while no worker makes them state."""
+    await hook_for(forge, "issues")
+    new = {"repository": {"full_name": "octo/hello", "id": 78}}
+    anew = await post(forge, new, X_GitHub_Delivery="anew")
+    assert anew.json()["deliveries"] == 1, "the platform may have made octo/hello anew"
+    await renamed(forge, store)
+    assert (await post(forge, new)).json()["deliveries"] == 0
+    late = {"repository": {"full_name": "octo/hello", "id": 77}}
+    line = {"event": "issues", "repository": "octo/hello"}
+    body = b"\n".join(orjson.dumps({**line, "payload": one}) for one in (new, late))
+    del forge.headers["Authorization"]
+    kind = {"Content-Type": "application/x-ndjson"}
+    signed = {"X-Hub-Signature-256": signature("s3cret", body)}
+    answer = await forge.post(EVENTS, content=body, headers=kind | signed)
+    assert [one["deliveries"] for one in answer.json()["events"]] == [0, 1]
 
 
 @pytest.mark.parametrize("header", ["X-Gitea-Signature", "X-Forgejo-Signature", "X-Gogs-Signature"])
