@@ -23,6 +23,7 @@ from hub.rest.serializers import SimpleUser
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
+from store.accounts import accounts
 from store.delivery.outbox import SnapshotEvent
 from store.issues import commit_comments
 from store.projection import issue_comment_projection
@@ -94,9 +95,11 @@ def get_commit_comment(ctx: Context, repo: Row, comment: Row) -> CommitComment:
 
     A comment that a platform reported is also found by its id on that platform.
     """
-    # The removal of its author does not count as a change of the comment.
-    if comment["author_id"] is not None:
-        ctx.last_modified = comment["updated_at"]
+    # The response shows the author, too. Nothing records when an author was removed.
+    author_id = comment["author_id"]
+    author = None if author_id is None else accounts.get(ctx.db, author_id)
+    if author is not None:
+        ctx.last_modified = max(comment["updated_at"], author["updated_at"])
     return _one(ctx, repo, comment)
 
 

@@ -17,7 +17,7 @@ from store.accounts import accounts, tokens
 from store.hooks import hooks
 from store.issues import commit_comments
 from store.registry import account_removal
-from store.repositories import repositories
+from store.repositories import membership_dump, repositories
 from store.repositories.markdown import RenderedText
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
@@ -84,6 +84,19 @@ async def test_a_comment_is_sent_again_without_its_removed_author(
     assert (await hub.get(one, headers=since)).status_code == 304
     store.write_sync(account_removal.remove, seed.reader)
     assert (await hub.get(one, headers=since)).json()["user"] is None
+
+
+async def test_a_comment_is_sent_again_when_its_author_has_changed(
+    hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any
+) -> None:
+    one = f"{HELLO}/comments/{make(store, seed, author=seed.reader)['id']}"
+    clock.advance(61)
+    since = {"If-Modified-Since": (await hub.get(one)).headers["Last-Modified"]}
+    store.write_sync(membership_dump.set_site_admin, seed.reader["id"], True)
+    clock.advance(61)
+    answer = await hub.get(one, headers=since)
+    assert answer.json()["user"]["site_admin"] is True
+    assert answer.headers["Last-Modified"] == "Sat, 21 Nov 2026 07:34:01 GMT"
 
 
 async def test_a_comment_on_a_whole_commit_has_no_place(
