@@ -99,7 +99,8 @@ class Admission:
             return None
         lane.count_request(now)
         lane.in_flight += 1
-        return self.semaphore.acquire(lane.host, lane.machine)
+        # The lane may keep the permit for a while.
+        return self.semaphore.acquire(lane.host, lane.machine, now + self._quantum)
 
     def _is_paused(self) -> bool:
         return self._throttle.exhausted or self.blocked()
@@ -108,15 +109,11 @@ class Admission:
         """Count a delivery that starts now, with a new permit or with one that its lane keeps."""
         self._throttle.count()
 
-    def begin_quantum(self, permit: Permit) -> None:
-        """Let the lane keep this permit for a while, from now on."""
-        permit.until = self._loop.time() + self._quantum
-
     def should_yield(self, lane: Lane, permit: Permit) -> bool:
         """Return whether the lane has to release its permit before its next delivery."""
-        if self.closed or self._is_paused() or lane.cooldown_until or lane.held_until:
+        if self.closed or lane.cooldown_until or lane.held_until:
             return True
-        if self.semaphore.any_could_start():
+        if self.semaphore.any_could_start() or self._is_paused():
             return True
         if self.semaphore.has_waiting(lane.machine) and self._loop.time() >= permit.until:
             return True
@@ -159,7 +156,7 @@ class Admission:
 
     def wake(self) -> None:
         """Start the lanes whose turn it is under the shared limits."""
-        while not self._is_paused() and (lane := self.semaphore.dequeue()) is not None:
+        while (lane := self.semaphore.dequeue(self._is_paused)) is not None:
             self._start(lane)
 
     def wake_after(self, lane: Lane, seconds: float) -> None:

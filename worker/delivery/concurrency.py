@@ -4,6 +4,7 @@ Machines take turns. The hosts of a machine take turns, and the lanes of a host.
 """
 
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from worker.delivery.lane import Lane
@@ -23,6 +24,10 @@ class Permit:
     machine: str
     until: float = 0.0
     """The time from which other hooks of the same machine go first, by the event loop's clock."""
+
+
+def _never() -> bool:
+    return False
 
 
 class FairSemaphore:
@@ -63,12 +68,12 @@ class FairSemaphore:
     def _is_full(self, machine: str) -> bool:
         return machine != UNKNOWN_HOST and self._by_machine[machine] >= self.per_machine
 
-    def acquire(self, host: str, machine: str) -> Permit:
-        """Count one more request in flight."""
+    def acquire(self, host: str, machine: str, until: float = 0.0) -> Permit:
+        """Count one more request in flight. Return its permit, with its `until`."""
         self.in_flight += 1
         self._by_host[host] += 1
         self._by_machine[machine] += 1
-        return Permit(host, machine)
+        return Permit(host, machine, until)
 
     def release(self, permit: Permit) -> None:
         """Count a request as ended."""
@@ -128,18 +133,21 @@ class FairSemaphore:
 
     def any_could_start(self) -> bool:
         """Return whether a waiting lane could start if one request ended."""
-        if not self._turns:
-            return False
         free = self.most - self.in_flight + 1
-        return any(self._next_host(other, free) is not None for other in self._turns)
+        for machine in self._turns:  # noqa: SIM110 - a generator takes longer, and this is often called
+            if self._next_host(machine, free) is not None:
+                return True
+        return False
 
     def _next_host(self, machine: str, free: int) -> str | None:
         """Return the host of this machine whose turn it is. Return None if none has room."""
-        if self._is_full(machine):
-            return None
-        for host in self._waiting[machine]:
-            if self._has_room(host, machine, free):
-                return host
+        scarce = free
+        if machine != UNKNOWN_HOST:
+            scarce = min(free, self.per_machine - self._by_machine[machine])
+        if scarce > 0:
+            for host in self._waiting[machine]:
+                if host == UNKNOWN_HOST or self._by_host[host] < FAIR_SHARE * scarce:
+                    return host
         return None
 
     def enqueue(self, lane: Lane, now: float) -> None:
@@ -153,8 +161,11 @@ class FairSemaphore:
         if machine not in self._full_machines:
             self._turns.setdefault(machine)
 
-    def dequeue(self) -> Lane | None:
-        """Remove and return the lane whose turn it is. Return None if no lane may start."""
+    def dequeue(self, is_paused: Callable[[], bool] = _never) -> Lane | None:
+        """Remove and return the lane whose turn it is.
+
+        Return None if no lane may start, or if `is_paused` returns True.
+        """
         free = self.most - self.in_flight
         if free <= 0:
             return None
@@ -169,7 +180,7 @@ class FairSemaphore:
         for machine in full:
             del self._turns[machine]
             self._full_machines.add(machine)
-        return None if found is None else self._removed(*found)
+        return None if found is None or is_paused() else self._removed(*found)
 
     def _removed(self, machine: str, host: str) -> Lane:
         # The machine and the host have their next turn after all others.

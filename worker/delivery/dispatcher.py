@@ -39,6 +39,9 @@ from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
+Run = tuple[Lane, QueuedDelivery, Permit]
+"""Deliveries of a lane with one permit, one after another: the lane, the first one, the permit."""
+
 
 class Dispatcher:
     """The dispatcher of a worker, with all parts of the delivery loop."""
@@ -96,6 +99,8 @@ class Dispatcher:
             self._reset_watchdog,
         )
         self._tasks = BackgroundTasks()
+        self._handing_over = False
+        self._handed: Run | None = None
         self._store_failures = 0
         self.metrics.in_flight.read = lambda: self.in_flight
         self.metrics.buffered.read = lambda: self.queued
@@ -121,7 +126,7 @@ class Dispatcher:
             others_first = True
             if self.admission.semaphore.in_flight == 1:
                 self._reset_watchdog()
-            self._tasks.start(self._run(lane, self._next(lane), permit))
+            self._launch((lane, self._next(lane), permit))
             if lane.batch is not None:
                 # The batch takes more deliveries of the lane, and then starts the rest itself.
                 break
@@ -131,23 +136,41 @@ class Dispatcher:
         self.admission.count_start()
         return self.leased.pop(lane)
 
-    async def _run(self, lane: Lane, item: QueuedDelivery, permit: Permit) -> None:
+    def _launch(self, run: Run) -> None:
+        """Start a run, in the task whose run is ending if there is one."""
+        if self._handing_over and self._handed is None:
+            self._handed = run
+        else:
+            self._tasks.start(self._run(run))
+
+    async def _run(self, run: Run) -> None:
+        """Make this run, and then one after another for as long as the end of one starts another.
+
+        A task for each run would cost more than all limits together.
+        """
+        following: Run | None = run
+        while following is not None:
+            lane, item, permit = following
+            try:
+                await self._send_queue(lane, item, permit)
+            except BaseException:
+                self._end(lane, permit)
+                raise
+            following = self._hand_over(lane, permit)
+
+    async def _send_queue(self, lane: Lane, item: QueuedDelivery, permit: Permit) -> None:
         """Send this delivery and more of the lane's queue, for as long as the lane keeps the
         permit.
         """
-        self.admission.begin_quantum(permit)
         may_reach = partial(self.admission.may_reach, lane, permit)
-        try:
-            while await self._deliver(lane, item, permit, may_reach):
-                self._refill(lane)
-                if not lane.queue or self.admission.should_yield(lane, permit):
-                    break
-                item = self._next(lane)
-                # A lane that waits for a permit is started when it is its turn.
-                if lane.can_start() and not lane.waiting:
-                    self._start(lane)
-        finally:
-            self._end(lane, permit)
+        while await self._deliver(lane, item, permit, may_reach):
+            self._refill(lane)
+            if not lane.queue or self.admission.should_yield(lane, permit):
+                break
+            item = self._next(lane)
+            # A lane that waits for a permit is started when it is its turn.
+            if lane.can_start() and not lane.waiting:
+                self._start(lane)
 
     def _refill(self, lane: Lane) -> None:
         """Claim more before the queue is empty."""
@@ -155,6 +178,16 @@ class Dispatcher:
             self.lanes.update_full(lane)
             if lane.backlog:
                 self.claimer.claim_soon()
+
+    def _hand_over(self, lane: Lane, permit: Permit) -> Run | None:
+        """End a run. Return the first run that starts instead, or None."""
+        self._handing_over = True
+        try:
+            self._end(lane, permit)
+        finally:
+            self._handing_over = False
+        run, self._handed = self._handed, None
+        return run
 
     def _end(self, lane: Lane, permit: Permit) -> None:
         self.admission.release(lane, permit)

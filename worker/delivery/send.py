@@ -66,7 +66,8 @@ class DeliverySender:
             if target
             else None
         )
-        reason = undeliverable_reason(target, payload, item, self._store.clock.now())
+        started = self._store.clock.now()
+        reason = undeliverable_reason(target, payload, item, started)
         if reason is not None:
             await self._store.write_relaxed(
                 deliveries.mark_dead, lease_id, [item.delivery_id], reason
@@ -74,16 +75,14 @@ class DeliverySender:
             return None
         assert target is not None
         assert payload is not None
-        if self._spans is not None:
-            span = self._spans.start(payload, self._store.clock.now())
-            outcome = await self._send(
-                target, payload, item, lane.hook_id, lease_id, may_send, may_reach, span.context
-            )
-            self._spans.end(span, target, payload, outcome)
-            return outcome
-        return await self._send(
-            target, payload, item, lane.hook_id, lease_id, may_send, may_reach, payload.trace
+        span = None if self._spans is None else self._spans.start(payload, started)
+        trace = payload.trace if span is None else span.context
+        outcome = await self._send(
+            target, payload, item, lane.hook_id, lease_id, may_send, may_reach, started, trace
         )
+        if self._spans is not None and span is not None:
+            self._spans.end(span, target, payload, outcome)
+        return outcome
 
     async def _send(
         self,
@@ -94,11 +93,10 @@ class DeliverySender:
         lease_id: int,
         may_send: Callable[[], bool],
         may_reach: Callable[[str], bool],
+        started: int,
         trace: TraceContext | None,
     ) -> Outcome:
-        clock = self._store.clock.now
-        started = clock()
-        head, answer = "", ExchangeResult()
+        head, answer = "", None
         timestamp = started // SECOND
         overlap = target.signatures.overlap
         if overlap is not None and not overlap.is_active(timestamp):
@@ -125,8 +123,10 @@ class DeliverySender:
         except Exception as error:
             # A programming error costs this attempt only: the delivery is retried by schedule.
             log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
+            answer = answer or ExchangeResult()
             answer.error = internal_error(error)
-        outcome = outcome_of(target, item, hook_id, lease_id, answer, head, started, clock())
+        ended = self._store.clock.now()
+        outcome = outcome_of(target, item, hook_id, lease_id, answer, head, started, ended)
         if overlap is not None:
             outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
         return with_event(outcome, target, payload, item)

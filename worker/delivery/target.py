@@ -90,9 +90,10 @@ class Target:
         """Return whether the handshake got no answer."""
         return self.handshake is not None and self.endpoint is None
 
-    def outdated(self, now: int) -> bool:
-        """Return whether the hook must be read again at this time (microseconds)."""
-        return self.reread_at is not None and self.reread_at <= now
+    def is_outdated(self, clock: Clock) -> bool:
+        """Return whether the hook must be read again by now."""
+        # Few hooks have such a time, so the clock is rarely read.
+        return self.reread_at is not None and self.reread_at <= clock.now()
 
     def over(self, now: int) -> bool:
         """Return whether the target has ended by this time (microseconds)."""

@@ -59,7 +59,7 @@ class TargetCache:
         if waited and target.unanswered:
             # A receiver that is down is not asked once for each delivery that waited.
             return False
-        return target.outdated(self._store.clock.now())
+        return target.is_outdated(self._store.clock)
 
     async def _read(self, lane: Lane) -> None:
         reader = load_websub_target if lane.hook_id < 0 else load_target
