@@ -1,6 +1,9 @@
 """`tocsin help`: the manual in the terminal."""
 
+import os
+import shutil
 import sys
+import textwrap
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,6 +21,8 @@ from store.errors import Missing
 # The number of topics that are listed if several match.
 MOST_NAMED = 20
 MOST_MENTIONED = 8
+# On a terminal, a text beside a name has this many columns at least, or is not wrapped.
+LEAST_TEXT = 20
 
 
 def _offer(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem[str]]:
@@ -38,27 +43,38 @@ def help_(topic: tuple[str, ...]) -> None:
     """
     wanted, pages = " ".join(topic), manual()
     if not topic:
-        click.echo(listing(pages))
+        columns = shutil.get_terminal_size().columns if output.is_terminal() else None
+        click.echo(listing(pages, columns))
         return
-    found = topics.page_named(pages, wanted)
+    found = topics.link_target(pages, wanted) or topics.page_named(pages, wanted)
     if found is None and _show_command(topic):
         return
     found = found or topics.heading_named(pages, wanted) or _only(pages, wanted)
     _show(found.source)
 
 
-def listing(pages: Manual) -> str:
-    """List every page with the name to ask for, grouped as in the manual's contents."""
+def listing(pages: Manual, columns: int | None = None) -> str:
+    """List every page with the name to ask for, grouped as in the manual's contents.
+
+    Lines longer than `columns` are wrapped.
+    """
     names = [one.name for one in topics.pages(pages)]
     width = max(map(len, names), default=0) + 2
     lines = ["tocsin help TOPIC shows one of these, or the help of a command."]
     for part in pages.contents:
         lines += ["", part.title]
-        lines += [
-            f"  {entry.name.rpartition('/')[2]:{width}}{entry.text or entry.title}"
-            for entry in part.entries
-        ]
+        for entry in part.entries:
+            name = f"  {entry.name.rpartition('/')[2]:{width}}"
+            lines += _hanging(name, entry.text or entry.title, columns)
     return "\n".join(lines)
+
+
+def _hanging(head: str, text: str, columns: int | None) -> list[str]:
+    """Return the lines of a text beside its head, each of `columns` at most, if there is room."""
+    if columns is None or columns < len(head) + LEAST_TEXT:
+        return [head + text]
+    indent = " " * len(head)
+    return textwrap.wrap(text, columns, initial_indent=head, subsequent_indent=indent)
 
 
 def _show_command(path: tuple[str, ...]) -> bool:
@@ -106,5 +122,7 @@ def _show(source: str) -> None:
 
     console = output.console()
     with console.capture() as captured:
-        console.print(Markdown(source))
+        console.print(Markdown(source, hyperlinks=False))
+    # Without -R, less shows the colours as codes. click sets it only if it may decide on colours.
+    os.environ["LESS"] = f"-R {os.environ.get('LESS', '')}".rstrip()
     click.echo_via_pager(captured.get(), color=True)

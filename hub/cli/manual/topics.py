@@ -67,6 +67,21 @@ def page_named(manual: Manual, wanted: str) -> ManualTopic | None:
     return None
 
 
+def link_target(manual: Manual, link: str) -> ManualTopic | None:
+    """Return the page or the section that a link such as `../install.md#reload` leads to, or None.
+
+    On a terminal the pages show their links like this.
+    """
+    path, _, anchor = link.partition("#")
+    if not path.endswith(".md"):
+        return None
+    found = page_named(manual, path.removesuffix(".md").rpartition("/")[2])
+    if found is None or not anchor:
+        return found
+    sections = (one for one in headings(manual) if one.page is found.page)
+    return next((one for one in sections if one.anchor == anchor), found)
+
+
 def heading_named(manual: Manual, wanted: str) -> ManualTopic | None:
     """Return the first section with this heading, or None. Reference pages come last."""
     asked = slug(wanted)

@@ -2,11 +2,13 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
 import click
 import pytest
+from pty_process import PtyProcess
 from waiting import PATIENCE
 
 from hub.cli import COMMANDS
@@ -107,6 +109,55 @@ def test_on_a_terminal_it_is_drawn_in_a_pager() -> None:
     assert b"# Concepts" not in shown
     assert b"Concepts" in shown
     assert b"\x1b[" in shown
+
+
+PAGER = """#!/bin/sh
+echo "LESS is $LESS"
+exec cat
+"""
+
+
+@pytest.mark.parametrize(("less", "shown"), [(None, "-R"), ("-iMX", "-R -iMX"), ("FX", "-R FX")])
+def test_the_pager_less_shows_colours_and_not_their_codes(tmp_path, less, shown) -> None:
+    pager = tmp_path / "less"
+    pager.write_text(PAGER)
+    pager.chmod(0o755)
+    chosen = {} if less is None else {"LESS": less}
+    inherited = {name: value for name, value in os.environ.items() if name != "LESS"}
+    environment = {**inherited, **chosen, "PAGER": str(pager), "NO_COLOR": ""}
+    command = [sys.executable, "-m", "hub.cli", "help", "concepts"]
+    process = PtyProcess(command, env=environment)
+    process.until(f"^LESS is {re.escape(shown)}$")
+    assert process.ended() == 0
+
+
+def test_on_a_terminal_a_link_shows_its_target() -> None:
+    process = PtyProcess(
+        [sys.executable, "-m", "hub.cli", "help", "concepts"], env={**os.environ, "PAGER": "cat"}
+    )
+    process.until(r"apps \(how-to/run-an-app.md\)")
+    assert process.ended() == 0
+
+
+@pytest.mark.parametrize(
+    ("link", "first"),
+    [
+        ("how-to/run-an-app.md", "# Run an app that acts for itself"),
+        ("../how-to/install.md", "# Install it, and run it as a service"),
+        ("install.md#reload", "### Reload"),
+        ("install.md#there-is-no-such-part", "# Install it, and run it as a service"),
+    ],
+)
+def test_the_target_of_a_link_is_a_topic(run, link: str, first: str) -> None:
+    assert run("help", link).stdout.splitlines()[0] == first
+
+
+def test_on_a_narrow_terminal_the_list_of_pages_is_wrapped() -> None:
+    listed = help_module.listing(manual(), 80).splitlines()
+    assert max(map(len, listed)) <= 80
+    found = next(at for at, line in enumerate(listed) if line.startswith("  troubleshoot "))
+    assert listed[found + 1].startswith(" " * 20)
+    assert help_module.listing(manual(), 30) == help_module.listing(manual())
 
 
 def test_other_commands_do_not_load_the_manual() -> None:
