@@ -20,7 +20,9 @@ from store.delivery import delivery_queries
 
 # A new subscription gets a ping before the events.
 EXPECTED = {"ping", *EVENTS}
-HEAD = f"{'event':<12}{'guid':<38}{'status':>6}{'ms':>9}  signatures"
+HEAD = f"{'event':<8}{'guid':<36}{'code':>5}{'ms':>5}  signatures"
+# A narrower terminal shows whether the signatures are right, without their names.
+NAMED_SIGNATURES = 110
 BROKEN = 503
 
 
@@ -68,16 +70,18 @@ class DemoScene:
     async def _show(self, received: ReceivedRequest, number: int) -> None:
         row = await self._recorded(received.guid, number)
         await self.started.wait()
-        self.console.print(self._line(received, row), soft_wrap=True)
+        self.console.print(self.line(received, row), soft_wrap=True)
         right = received.verified and row["state"] == "delivered"
         self.verified.setdefault(received.event, right)
         if self.verified.keys() >= EXPECTED:
             self.complete.set()
 
-    def _line(self, received: ReceivedRequest, row: Row) -> Text:
-        line = Text(f"{received.event:<12}{received.guid:<38}", no_wrap=True)
-        line.append(f"{row['status_code']:>6}{row['duration'] / 1000:>9.1f}  ")
-        line.append_text(verdict(received))
+    def line(self, received: ReceivedRequest, row: Row) -> Text:
+        """Return the row of a delivery. On a terminal, it fits 80 columns."""
+        line = Text(f"{received.event:<8}{received.guid:<36}", no_wrap=True)
+        line.append(f"{row['status_code']:>5}{row['duration'] / 1000:>5.0f}  ")
+        named = not self.console.is_terminal or self.console.width >= NAMED_SIGNATURES
+        line.append_text(verdict(received, named=named))
         if row["state"] == "waiting":
             again = formatting.ago(row["due_at"], self.store.clock.now())
             line.append(f"  again {again}", style="yellow")

@@ -123,8 +123,11 @@ def _print_body(console: Console, body: bytes) -> None:
         console.print(Text(text), soft_wrap=True)
 
 
-def verdict(received: ReceivedRequest, *, checked: bool = True) -> Text:
-    """Return the result of the signature check as coloured text."""
+def verdict(received: ReceivedRequest, *, checked: bool = True, named: bool = True) -> Text:
+    """Return the result of the signature check as coloured text.
+
+    `named` lists the right signatures. Wrong ones are always listed.
+    """
     if not checked:
         return Text("not checked: no --secret given", style="yellow")
     if not received.checks:
@@ -134,4 +137,5 @@ def verdict(received: ReceivedRequest, *, checked: bool = True) -> Text:
     wrong = [name for name, right in received.checks.items() if not right]
     if wrong:
         return Text(f"✗ wrong: {', '.join(wrong)}", style="bold red")
-    return Text(f"✓ verified: {', '.join(SHORT[name] for name in received.checks)}", style="green")
+    names = ", ".join(SHORT[name] for name in received.checks)
+    return Text(f"✓ verified: {names}" if named else "✓ verified", style="green")

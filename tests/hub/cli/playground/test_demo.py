@@ -5,13 +5,21 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import Mock
+from uuid import UUID
 
 import httpx
 import pytest
 from pty_process import END_OF_INPUT, INTERRUPT, PtyProcess
+from rich.console import Console
 from waiting import PATIENCE
+
+from hub.cli.playground.demo_scene import DemoScene
+from hub.cli.playground.received_request import from_headers
+from store.clock import SECOND
 
 
 @pytest.fixture
@@ -43,6 +51,22 @@ def playground(temporary: Path) -> Iterator[PtyProcess]:
 def dashboard_of(playground: PtyProcess) -> str:
     playground.until("^4 deliveries, all verified")
     return playground.until(r"^dashboard: (http\S+/ui/demo/\S{20,})$")[1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "ending"),
+    [(80, "  ✓ verified  again in 8 s"), (200, "  ✓ verified: sha256, sha1  again in 8 s")],
+)
+def test_a_row_fits_a_terminal_of_80_columns(columns, ending):
+    signatures = {"x-hub-signature-256": True, "x-hub-signature": True}
+    received = replace(from_headers([(b"X-GitHub-Event", b"release")], b"{}", None),
+        guid=str(UUID(int=0)), checks=signatures)  # fmt: skip
+    store = Mock(**{"clock.now.return_value": 0})
+    scene = DemoScene(store, Console(width=columns, force_terminal=True))
+    row = {"status_code": 503, "duration": 12_345, "state": "waiting", "due_at": 8 * SECOND}
+    line = scene.line(received, row).plain
+    assert line.endswith(ending)
+    assert len(line) <= columns
 
 
 @pytest.mark.parametrize("key", ["q", INTERRUPT, END_OF_INPUT])
