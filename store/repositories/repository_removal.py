@@ -56,8 +56,8 @@ def parts(db: Connection, repo_id: int) -> dict[str, int]:
     """Return how many things go with a repository, by kind."""
     return {
         "hooks": _count(db, "hook x WHERE x.repo_id = :id AND x.deleted_at IS NULL", repo_id),
-        "deliveries": hook_removal.count_unended(db, repository(repo_id)),
-        "subscriptions": len(websub.list_subscription_ids(db, repo_id)),
+        "waiting_deliveries": hook_removal.count_unended(db, repository(repo_id)),
+        "websub_subscriptions": len(websub.list_subscription_ids(db, repo_id)),
         "issues": _count(db, "issue x WHERE x.repo_id = :id", repo_id),
         "collaborators": _count(db, "collaborator x WHERE x.repo_id = :id", repo_id),
     }

@@ -15,8 +15,8 @@ PAUSE = 0.02
 WORDS = {
     "repositories": ("repository", "repositories"),
     "hooks": ("hook", "hooks"),
-    "deliveries": ("waiting delivery", "waiting deliveries"),
-    "subscriptions": ("WebSub subscription", "WebSub subscriptions"),
+    "waiting_deliveries": ("waiting delivery", "waiting deliveries"),
+    "websub_subscriptions": ("WebSub subscription", "WebSub subscriptions"),
     "issues": ("issue", "issues"),
     "collaborators": ("collaborator's role", "collaborators' roles"),
     "members": ("membership", "memberships"),

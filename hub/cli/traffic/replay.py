@@ -78,7 +78,8 @@ def replay(
         return chosen, *replay_selection.total(db, chosen, after)
 
     chosen, many, newest = store.read_sync(count)
-    click.echo(f"{many} deliveries of events since {clock.iso(since)}")
+    noun = "delivery" if many == 1 else "deliveries"
+    click.echo(f"{many} {noun} of events since {clock.iso(since)}")
     if many and not dry_run:
         first = max(store.read_sync(replay_selection.id_range, chosen)[0], after)
         _run(many, first, newest, _batches(store, chosen, first, newest))
@@ -122,7 +123,7 @@ def _run(many: int, after: int, newest: int, batches: Iterator[tuple[int, int]])
     except (StoreError, click.exceptions.Exit):
         output.print_note(f"stopped after {total} of {many}; the same with --after {after} goes on")
         raise
-    click.echo(f"{total} deliveries are on their way")
+    click.echo("1 delivery is on its way" if total == 1 else f"{total} deliveries are on their way")
 
 
 def _progress() -> Progress:

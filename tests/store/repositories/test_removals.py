@@ -41,7 +41,7 @@ def test_a_removed_repository_ends_its_hooks_and_deliveries(world: World) -> Non
     hook = world.hook("push")
     world.arrive()
     parts = world.store.read_sync(repository_removal.parts, world.repo["id"])
-    assert (parts["hooks"], parts["deliveries"], parts["issues"]) == (1, 1, 0)
+    assert (parts["hooks"], parts["waiting_deliveries"], parts["issues"]) == (1, 1, 0)
     remove_repository(world)
     assert world.store.read_sync(repositories.get, world.repo["id"]) is None
     assert world.store.read_sync(hooks.by_id, hook["id"]) is None
@@ -89,7 +89,7 @@ def test_a_removed_account_takes_everything_it_owns_along(world: World) -> None:
     assert named == {
         "repositories": 1,
         "hooks": 1,
-        "deliveries": 1,
+        "waiting_deliveries": 1,
         "collaborators": 1,
         "tokens": 1,
         "apps": 1,
@@ -143,7 +143,9 @@ def test_deliveries_that_have_not_ended_are_counted(world: World) -> None:
         world.arrive(f"g-{number}")
     ordered = [row["state"] for row in world.rows() if row["hook_id"] == other["id"]]
     assert ordered == [WAITING, BEHIND]
-    assert world.store.read_sync(repository_removal.parts, world.repo["id"])["deliveries"] == 7
+    assert (
+        world.store.read_sync(repository_removal.parts, world.repo["id"])["waiting_deliveries"] == 7
+    )
 
 
 @embedded("the planner of PostgreSQL knows how many deliveries there are")

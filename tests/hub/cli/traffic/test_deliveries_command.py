@@ -210,7 +210,7 @@ def test_events_are_replayed(run, listed, hook_id):
 
 
 def test_a_replay_counts_only_events_after_the_given_one(run, hook_id):
-    assert "1 deliveries" in run("replay", "--since", "1h", "--after", 1, "--dry-run").stdout
+    assert "1 delivery of" in run("replay", "--since", "1h", "--after", 1, "--dry-run").stdout
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_an_interrupted_replay_names_the_command_to_continue(
     stopped = run("replay", "--since", "1h", code=1)
     assert "stopped after 1 of 2; the same with --after 1 goes on" in stopped.stderr
     # A signal during the last batch leaves nothing to do.
-    assert "1 deliveries are" in run("replay", "--since", "1h", "--after", 1).stdout
+    assert "1 delivery is on its way" in run("replay", "--since", "1h", "--after", 1).stdout
     assert sorted(row["guid"] for row in listed("delivery", "list")) == 2 * ["guid-0"] + 2 * [
         "guid-1"
     ]
