@@ -5,7 +5,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from hub.ui import formatting
+from hub.ui import curl, formatting
 from hub.ui.assets import asset, public_asset
 from hub.ui.lists.cards import label_rows, label_tables
 from hub.ui.section import ROOT
@@ -72,6 +72,7 @@ def _environment() -> "Environment":
         "percent": formatting.percent,
         "many": formatting.pluralize,
         "rate": formatting.rate,
+        "posting": curl.posting,
         "min": min,
         "max": max,
         "release": version("tocsin"),

@@ -18,6 +18,31 @@ async def test_rows_are_cards_on_a_phone(visit):
     assert row["x"] + row["width"] <= window["width"]
 
 
+async def test_on_a_phone_the_name_leads_to_the_sessions(visit):
+    guest = await visit("ada", narrow=True)
+    page = await guest.go("/ui")
+    link = page.get_by_role("link", name="ada", exact=True)
+    await expect(link).to_be_visible()
+    top, row = await page.locator("header.top").bounding_box(), await link.bounding_box()
+    assert top is not None
+    assert row is not None
+    assert row["x"] + row["width"] <= top["width"]
+    await link.click()
+    await expect(page).to_have_url(re.compile("/ui/sessions$"))
+
+
+async def test_the_choice_of_a_quiet_time_stays_beside_its_button(visit, server):
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/hooks/{server.world.good}")
+    for width in (390, 640, 900, 1280):
+        await page.set_viewport_size({"width": width, "height": 900})
+        choice = await page.get_by_label("Silence for").bounding_box()
+        button = await page.get_by_role("button", name="Silence", exact=True).bounding_box()
+        assert choice is not None
+        assert button is not None
+        assert button["y"] < choice["y"] + choice["height"] <= choice["y"] + 2 * button["height"]
+
+
 async def test_charts_share_a_cursor_and_the_icon_shows_trouble(visit):
     guest = await visit("ada")
     page = await guest.go("/ui")

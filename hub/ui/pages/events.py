@@ -60,7 +60,6 @@ def list_events(ctx: ViewContext) -> dict[str, Any]:
         "names": sorted(PLATFORM_EVENTS),
         "newest": "" if first else paging.first(PATH, {**chosen, "sort": sort}),
         "counted": COUNTED,
-        "origin": ctx.services.urls.origin,
     }
 
 
@@ -137,15 +136,15 @@ def event_row(event: Row) -> dict[str, Any]:
 def _came(event: Row) -> str:
     """Return the origin of an event in words."""
     if event["source_id"] == LOCAL_SOURCE:
-        return "a change in the API"
+        return "this hub"
     if event["source_id"] == REPUBLISHED_SOURCE:
-        return "republished"
+        return "this hub, republished"
     if event["source_id"] == EXAMPLE_SOURCE:
         return "an example, sent to one hook"
     if event["source_id"] == SHARED_EXAMPLE_SOURCE:
         return "an example"
     if event["source_id"] == 0:
-        return "posted with a token"
+        return "posted with a token, or by a command"
     return f"the source {event['source'] or event['source_id']}"
 
 
@@ -163,7 +162,6 @@ def show_event(ctx: ViewContext) -> dict[str, Any]:
         "deliveries": [_delivery_row(row, ctx.now) for row in found],
         "most": DELIVERIES,
         "counted": COUNTED,
-        "origin": ctx.services.urls.origin,
     }
 
 

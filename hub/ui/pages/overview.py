@@ -102,6 +102,7 @@ def summary(ctx: ViewContext, span: str) -> dict[str, Any]:
         "left_out": len(repo_ids or ()) - len(counted or ()),
         "left_out_organizations": len(_organizations(org_ids)) - len(counted_orgs),
         "origin": f"{ctx.origin}{ctx.services.urls.prefix}",
+        "manual": f"{ctx.services.urls.prefix}/docs",
     }
 
 

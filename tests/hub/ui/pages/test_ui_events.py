@@ -13,6 +13,7 @@ from websub_followers import follow
 
 from store import Connection, Store
 from store.accounts import accounts, tokens
+from store.delivery.incoming import LOCAL_SOURCE
 from store.delivery.listing import event_page
 from store.delivery.websub import websub_foreign
 from store.delivery.websub.websub_topics import Topic, external_topic
@@ -85,7 +86,21 @@ async def test_an_empty_list_explains_how_to_send_an_event(store: Store, seed: A
     async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/events"))
         assert "No events yet" in said
-        assert "curl -X POST" in said
+        assert "tocsin source add forge" in said
+        assert "/events/push" in (post := said[said.index("curl -H") :])
+        # Without the media type, curl sends a form, and --json needs a recent curl.
+        assert "-H 'Content-Type: application/json' -d '{\"ref\": \"refs/heads/main\"}'" in post
+        assert (await browser.get("/docs/how-to/post-events")).status_code == 200
+
+
+async def test_the_hubs_own_event_is_named_as_such(store: Store, seed: Any) -> None:
+    root = store.write_sync(operator)
+    store.write_sync(arrive, seed.hello["id"])
+    store.write_sync(arrive, seed.hello["id"], name="star", source_id=LOCAL_SOURCE)
+    async with open_dashboard(store, root) as browser:
+        said = text_of(await browser.page("/ui/events"))
+    assert "this hub" in said
+    assert "posted with a token, or by a command" in said
 
 
 async def test_users_see_the_events_of_their_own_repositories(store: Store, seed: Any) -> None:
