@@ -145,6 +145,22 @@ def publicize(db: Connection, organization_id: int, account_id: int, public: boo
     return changed > 0
 
 
+def leave(db: Connection, organization_id: int, account_id: int) -> bool:
+    """End a membership. Return False if there is none.
+
+    Raises Conflict if the account is the last administrator.
+    """
+    accounts.keep_administrator(db, account_id, organization_id)
+    ended = db.tuples(
+        "DELETE FROM membership WHERE organization_id = :organization_id"
+        " AND account_id = :account_id RETURNING account_id, public",
+        organization_id=organization_id,
+        account_id=account_id,
+    )
+    accounts.count_memberships(db, dict.fromkeys(ended, -1))
+    return bool(ended)
+
+
 def drop(db: Connection, organization_id: int, limit: int = ENDLESS) -> int:
     """Delete up to `limit` memberships of an organization. Return their number.
 

@@ -149,6 +149,17 @@ def count_members(db: Connection, table: str, changes: Mapping[int, int]) -> Non
         )
 
 
+def leave(db: Connection, organization_id: int, account_id: int) -> None:
+    """Take an account out of all teams of an organization."""
+    left = db.column(
+        "DELETE FROM team_member WHERE account_id = :account_id AND team_id IN"
+        " (SELECT t.id FROM team t WHERE t.organization_id = :id) RETURNING team_id",
+        id=organization_id,
+        account_id=account_id,
+    )
+    count_members(db, "team", dict.fromkeys(left, -1))
+
+
 def forget(db: Connection, account_id: int) -> None:
     """Take an account out of all teams before the account is deleted.
 

@@ -1,6 +1,6 @@
-"""Joining an organization, with the seat that may come with it."""
+"""Joining and leaving an organization, with the seat that may come with the membership."""
 
-from store.accounts import accounts
+from store.accounts import accounts, memberships, teams
 from store.assistant import assistant_seats, assistant_subscriptions
 from store.database.connection import Connection, Row
 
@@ -18,3 +18,16 @@ def join(
     if subscription is None or subscription["seat_management"] != assistant_subscriptions.ALL:
         return [], []
     return assistant_seats.give_members(db, organization_id, [account_id])
+
+
+def leave(db: Connection, organization_id: int, account_id: int) -> list[Row] | None:
+    """End a membership, and the account's membership in the organization's teams.
+
+    Return the account's seat in a list if it ends now with the billing cycle, or None if the
+    account is no member. Raises Conflict if it is the last administrator.
+    """
+    assistant_subscriptions.alone(db, organization_id)
+    if not memberships.leave(db, organization_id, account_id):
+        return None
+    teams.leave(db, organization_id, account_id)
+    return assistant_seats.cancel_users(db, organization_id, [account_id])

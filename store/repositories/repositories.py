@@ -219,6 +219,16 @@ def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
     )
 
 
+def revoke(db: Connection, repo_id: int, account_id: int) -> bool:
+    """Take the role of a collaborator away. Return False if the account was given none."""
+    deleted = db.execute(
+        "DELETE FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
+        repo_id=repo_id,
+        account_id=account_id,
+    )
+    return deleted > 0
+
+
 def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
     """Return the highest role that applies, or None if the account may not see the repository.
 

@@ -14,6 +14,10 @@ from store.repositories import membership_dump
     examples=["tocsin org add tower", "tocsin org join tower ada --role admin"],
     lazy={
         "join": ("accounts.org_join:join", "Make the user LOGIN a member of ORGANIZATION."),
+        "leave": (
+            "accounts.org_join:leave",
+            "End the membership of the user LOGIN in ORGANIZATION.",
+        ),
         "remove": (
             "accounts.account_remove:remove_organization",
             "Remove the organization LOGIN with all that it owns.",
@@ -21,7 +25,7 @@ from store.repositories import membership_dump
     },
 )
 def org() -> None:
-    """Create, change and remove organizations, and add members."""
+    """Create, change and remove organizations, and add and remove members."""
 
 
 @org.command("list", examples=["tocsin org list"])

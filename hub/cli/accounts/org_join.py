@@ -1,4 +1,4 @@
-"""`tocsin org join`: members of an organization."""
+"""`tocsin org join` and `tocsin org leave`: members of an organization."""
 
 import click
 
@@ -9,7 +9,7 @@ from hub.cli.service.expired import report_all_expired, report_expired
 from hub.worker_events import WorkerEvents
 from store import Connection
 from store.assistant import membership_seats
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 
 
 @command(examples=["tocsin org join tower ada --role admin"])
@@ -44,3 +44,31 @@ def _join(db: Connection, settings: Settings, organization: str, login: str, rol
     for event, seats in (("assistant_seat.created", new), ("assistant_seat.refreshed", refreshed)):
         if seats:
             worker_events(db, event, seats)
+
+
+@command(examples=["tocsin org leave tower bob"])
+@click.argument("organization")
+@click.argument("login", shell_complete=suggestions.logins)
+@options.configured
+def leave(configuration: Configuration, organization: str, login: str) -> None:
+    """End the membership of the user LOGIN in ORGANIZATION and in its teams.
+
+    Roles that the user was given in single repositories stay. The seat at the assistant ends with
+    the billing cycle.
+    """
+    with options.opening(configuration.settings) as store:
+        report_all_expired(store, configuration.settings)
+        store.write_sync(_leave, configuration.settings, organization, login)
+    click.echo(f"{login} is no member of {organization} now")
+
+
+def _leave(db: Connection, settings: Settings, organization: str, login: str) -> None:
+    group, leaving = lookups.organization(db, organization), lookups.account(db, login)
+    report_expired(db, settings)
+    ended = membership_seats.leave(db, group["id"], leaving["id"])
+    if ended is None:
+        raise Missing(
+            f"{login} is no member of {organization}: `tocsin org show {organization}` lists them"
+        )
+    if ended:
+        WorkerEvents(settings)(db, "assistant_seat.cancelled", ended)

@@ -1,4 +1,4 @@
-"""`tocsin repo grant` and `tocsin repo rename`: the roles in a repository, and its name."""
+"""`tocsin repo grant`, `revoke` and `rename`: the roles in a repository, and its name."""
 
 import click
 
@@ -6,6 +6,7 @@ from hub.cli.accounts.repo import FULL_NAME
 from hub.cli.console import lookups, options, suggestions
 from hub.cli.console.grammar import command
 from store import Connection, Store
+from store.errors import Missing
 from store.repositories import repositories
 
 
@@ -27,6 +28,31 @@ def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> No
 
     store.write_sync(give)
     click.echo(f"{login} has the role {role} in {'/'.join(full_name)}")
+
+
+@command(examples=["tocsin repo revoke ada/bell-tower bob"])
+@FULL_NAME
+@click.argument("login", shell_complete=suggestions.logins)
+@options.with_store
+def revoke(store: Store, full_name: tuple[str, str], login: str) -> None:
+    """Take away the role that the user LOGIN was given in a repository.
+
+    A role that the user has as a member of the organization, through a team, or because the
+    repository is public, stays: the command prints it.
+    """
+
+    def take(db: Connection) -> str | None:
+        where, who = lookups.repository(db, full_name), lookups.account(db, login)
+        if not repositories.revoke(db, where["id"], who["id"]):
+            raise Missing(
+                f"{login} was given no role in {'/'.join(full_name)}:"
+                f" `tocsin repo show {'/'.join(full_name)}` lists its collaborators"
+            )
+        return repositories.role_of(db, where, who)
+
+    left = store.write_sync(take)
+    role = "no role" if left is None else f"the role {left}"
+    click.echo(f"{login} has {role} in {'/'.join(full_name)} now")
 
 
 @command(examples=["tocsin repo rename ada/bell-tower belfry"])

@@ -34,7 +34,7 @@ def test_memberships_are_counted(world: World) -> None:
     organizations = [store.write_sync(make, ada, number) for number in range(3)]
     for number in range(3, 40):
         organization_id, person = chance.choice(organizations), chance.choice(people)
-        match chance.randrange(8):
+        match chance.randrange(10):
             case 0 | 1 | 2:
                 role = chance.choice(("admin", "member"))
                 store.write_sync(accounts.join, organization_id, person, "admin")
@@ -42,6 +42,8 @@ def test_memberships_are_counted(world: World) -> None:
             case 3 | 4 | 5 | 6:
                 public = chance.random() < 0.5
                 store.write_sync(memberships.publicize, organization_id, person, public)
+            case 7 | 8:
+                store.write_sync(memberships.leave, organization_id, person)
             case _:
                 gone = store.read_sync(accounts.get, organization_id)
                 store.write_sync(account_removal.remove, gone)

@@ -6,8 +6,8 @@ import shlex
 import pytest
 from engines import embedded
 
-from store import Store
-from store.accounts import tokens
+from store import Connection, Store
+from store.accounts import accounts, teams, tokens
 from store.delivery import sources
 from store.repositories import repositories
 
@@ -67,6 +67,53 @@ def test_an_organization_keeps_its_last_administrator(run, listed):
     members = {"ada": "member", "bob": "admin"}
     run("load", "-", stdin=json.dumps({"organizations": [{"login": "tower", "members": members}]}))
     assert [row["members"] for row in listed("org", "list")] == [members, members]
+
+
+def test_a_member_leaves_an_organization_and_its_teams(run, listed, store: Store):
+    for login in ("ada", "bob"):
+        run("user", "add", login)
+    run("org", "add", "tower")
+    run("org", "join", "tower", "ada", "--role", "admin")
+    run("org", "join", "tower", "bob")
+
+    def ringers() -> int:
+        return store.read_sync(lambda db: db.number("SELECT members FROM team"))
+
+    def ring(db: Connection) -> None:
+        tower, bob = accounts.by_login(db, "tower"), accounts.by_login(db, "bob")
+        assert tower is not None
+        assert bob is not None
+        team = teams.create(db, tower["id"], "ringers")
+        teams.join(db, team["id"], [bob["id"]])
+
+    store.write_sync(ring)
+    assert ringers() == 1
+    assert run("org", "leave", "tower", "bob").stdout == "bob is no member of tower now\n"
+    assert ringers() == 0
+    assert [row["members"] for row in listed("org", "list")] == [{"ada": "admin"}]
+    assert (
+        "`tocsin org show tower` lists them" in run("org", "leave", "tower", "bob", code=4).stderr
+    )
+    assert "the last administrator of tower" in run("org", "leave", "tower", "ada", code=5).stderr
+    assert [row["members"] for row in listed("org", "list")] == [{"ada": "admin"}]
+
+
+def test_a_role_is_taken_away(run, listed):
+    run("user", "add", "ada")
+    run("user", "add", "bob")
+    run("org", "add", "tower")
+    run("repo", "add", "ada/bell")
+    run("repo", "add", "tower/clock", "--private")
+    for name in ("ada/bell", "tower/clock"):
+        run("repo", "grant", name, "bob", "admin")
+    said = run("repo", "revoke", "tower/clock", "bob").stdout
+    assert said == "bob has no role in tower/clock now\n"
+    said = run("repo", "revoke", "ada/bell", "bob").stdout
+    assert said == "bob has the role read in ada/bell now\n"
+    assert [row["collaborators"] for row in listed("repo", "list")] == [{}, {}]
+    refused = run("repo", "revoke", "tower/clock", "bob", code=4).stderr
+    assert "bob was given no role in tower/clock: `tocsin repo show tower/clock` lists" in refused
+    run("repo", "revoke", "tower/clock", "eve", code=4)
 
 
 def test_repositories(run, listed, store: Store):

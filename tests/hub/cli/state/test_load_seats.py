@@ -66,6 +66,14 @@ def test_a_seat_that_comes_with_joining_emits_an_event(load, run, store: Store):
     assert reported == [{"name": "assistant_seat", "action": "created"}]
 
 
+def test_a_seat_ends_with_the_membership(load, run, store: Store):
+    load(**subscription("assign_all"))
+    run("org", "leave", "tower", "bob")
+    assert seats(store) == {"ada": False, "bob": True}
+    reported = store.read_sync(lambda db: db.all("SELECT name, action FROM event"))
+    assert reported == [{"name": "assistant_seat", "action": "cancelled"}]
+
+
 def end_seat(db: Connection, login: str) -> None:
     """End a seat now. No worker runs that removes it."""
     tower, person = accounts.by_login(db, "tower"), accounts.by_login(db, login)
