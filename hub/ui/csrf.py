@@ -68,5 +68,6 @@ def _origins(request: Request, origin: str) -> list[bool]:
 def _forged() -> NotFromForm:
     return NotFromForm(
         "This request did not come from a page of this dashboard. If it did, and there is a proxy:"
-        " the proxy must pass on the browser's Host header, or base_url must name that host."
+        " the proxy must pass on the browser's Host header, or base_url must begin as the address"
+        " that the browser shows."
     )

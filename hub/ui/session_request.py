@@ -57,7 +57,8 @@ class SessionRequest:
         parts, named = urlsplit(self.services.urls.origin), self.request.text(b"origin") or ""
         host, ours = self.request.text(b"host") or "", _origin_of(parts.scheme, parts.netloc)
         # Many proxies replace the Host header, or add the port to it.
-        if ours in (named, _origin_of(parts.scheme, host)):
+        is_configured = self.services.settings.base_url is not None and named == ours
+        if is_configured or _origin_of(parts.scheme, host) == ours:
             return ours
         # A proxy may have terminated TLS, but the host still identifies the page.
         if named.lower() == _origin_of(named.partition("://")[0], host):

@@ -143,6 +143,39 @@ async def test_forms_pass_a_proxy_that_writes_the_host_in_another_way(
     assert all("; Secure" in one for one in answer.headers.get_list("set-cookie"))
 
 
+@embedded("other tests here check stored sessions on every engine")
+@pytest.mark.parametrize(
+    ("passed", "base"),
+    [
+        ("http://127.0.0.1:8765", "https://hooks.example"),
+        ("http://hooks.example", "https://hooks.example:8443/api/v3"),
+        ("https://hooks.example", "https://Hooks.Example"),
+    ],
+    ids=["host of the hub", "host without a port", "capitals"],
+)
+async def test_the_configured_origin_is_right_whatever_host_a_proxy_passes_on(
+    store: Store, seed: Any, passed: str, base: str
+) -> None:
+    browser_says = {"Origin": base.removesuffix("/api/v3").lower(), "Sec-Fetch-Site": "same-origin"}
+    form = {"token": seed.token}
+    async with open_dashboard(store, host=passed, base_url=base) as browser:
+        answer = await browser.post("/ui/sign-in", form, on="/ui/sign-in", headers=browser_says)
+        assert answer.status_code == 303
+        assert all("; Secure" in one for one in answer.headers.get_list("set-cookie"))
+        foreign = browser_says | {"Origin": "https://evil.example"}
+        refused = await browser.post("/ui/sign-in", form, on="/ui/sign-in", headers=foreign)
+        assert refused.status_code == 403
+
+
+@embedded("other tests here check stored sessions on every engine")
+async def test_without_a_configured_origin_the_host_decides(store: Store, seed: Any) -> None:
+    ours = {"Origin": "http://127.0.0.1:8765", "Sec-Fetch-Site": "same-origin"}
+    async with open_dashboard(store, host="http://hooks.example") as browser:
+        form = {"token": seed.token}
+        answer = await browser.post("/ui/sign-in", form, on="/ui/sign-in", headers=ours)
+    assert answer.status_code == 403
+
+
 async def test_the_store_keeps_only_the_digest_of_the_cookie(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.token) as browser:
         value = browser.client.cookies["tocsin_ui"]
