@@ -153,7 +153,7 @@ async def test_forms_pass_a_proxy_that_writes_the_host_in_another_way(
     ],
     ids=["host of the hub", "host without a port", "capitals"],
 )
-async def test_the_configured_origin_is_right_whatever_host_a_proxy_passes_on(
+async def test_the_configured_origin_is_right_with_any_host_from_a_proxy(
     store: Store, seed: Any, passed: str, base: str
 ) -> None:
     browser_says = {"Origin": base.removesuffix("/api/v3").lower(), "Sec-Fetch-Site": "same-origin"}
