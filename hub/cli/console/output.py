@@ -42,18 +42,19 @@ def print_rows(
     as_json: bool,
     empty: str,
     columns: Sequence[str] = (),
+    spare: Sequence[str] = (),
 ) -> None:
     """Print rows: a table on a terminal, a line with tabs for each row elsewhere, or a JSON array.
 
-    The table has only `columns`, if they are given. If there are no rows, `empty` goes to standard
-    error.
+    The table has only `columns`, if they are given, and on a narrow terminal not all of `spare`. If
+    there are no rows, `empty` goes to standard error.
     """
     if as_json:
         click.echo(dumps(rows))
     elif not rows:
         print_note(empty)
     elif is_terminal():
-        print_table([_chosen(row, columns) for row in rows])
+        print_table([_chosen(row, columns) for row in rows], spare)
     else:
         for row in rows:
             click.echo("\t".join(map(field, row.values())))
@@ -74,12 +75,12 @@ def copied(row: Mapping[str, Any], names: str) -> dict[str, Any]:
     }
 
 
-def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table that fits the terminal."""
+def print_table(rows: Sequence[Mapping[str, Any]], spare: Sequence[str] = ()) -> None:
+    """Print a table that fits the terminal, if need be without the columns in `spare`."""
     from hub.cli.console import tables
 
     made = console()
-    made.print(tables.fitting(rows, made.width), soft_wrap=True)
+    made.print(tables.fitting(rows, made.width, spare), soft_wrap=True)
 
 
 def print_record(row: Mapping[str, Any], *, as_json: bool) -> None:

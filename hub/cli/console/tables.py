@@ -18,13 +18,17 @@ GAP = 2
 LEAST = 8
 GUID = 8
 URLS = {"url", "callback", "topic"}
+NAMES = URLS | {"target", "repository"}
+"""Columns that say which thing a row is about. Others are narrowed to two thirds of their width."""
+# With fewer characters than this for a URL, columns that can be spared are left out.
+LEAST_URL = 20
 ELLIPSIS = "…"
 
 
-def fitting(rows: Sequence[Mapping[str, Any]], width: int) -> "Table":
+def fitting(rows: Sequence[Mapping[str, Any]], width: int, spare: Sequence[str] = ()) -> "Table":
     """Return a table of rows with the same keys, in at most `width` columns if that is possible.
 
-    Columns without any value are left out.
+    Columns without any value are left out, and those in `spare` if a URL has too little room.
     """
     from rich.table import Table
     from rich.text import Text
@@ -32,6 +36,9 @@ def fitting(rows: Sequence[Mapping[str, Any]], width: int) -> "Table":
     names = [name for name in rows[0] if any(row[name] not in (None, {}, []) for row in rows)]
     cells = {name: [text_of(name, row[name]) for row in rows] for name in names}
     rigid = {name for name in names if all(_is_rigid(row[name]) for row in rows)}
+    for name in spare:
+        if _is_tight(cells, widths(cells, rigid, width)) and cells.pop(name, None) is not None:
+            names.remove(name)
     room = widths(cells, rigid, width)
     made = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for name in names:
@@ -71,7 +78,10 @@ def _is_number(value: Any) -> bool:
 
 
 def widths(cells: Mapping[str, Sequence[str]], rigid: set[str], width: int) -> dict[str, int]:
-    """Return the width of each column. The widest is narrowed first, and `rigid` ones never."""
+    """Return the width of each column. The widest is narrowed first, and `rigid` ones never.
+
+    A column of NAMES counts as narrower than it is.
+    """
     found = {
         name: max(len(heading(name)), *(len(text) for text in texts))
         for name, texts in cells.items()
@@ -80,9 +90,16 @@ def widths(cells: Mapping[str, Sequence[str]], rigid: set[str], width: int) -> d
         flexible = [name for name in found if name not in rigid and found[name] > least(name)]
         if not flexible:
             break
-        widest = max(flexible, key=lambda name: found[name])
+        widest = max(flexible, key=lambda name: found[name] * (2 if name in NAMES else 3))
         found[widest] -= 1
     return found
+
+
+def _is_tight(cells: Mapping[str, Sequence[str]], room: Mapping[str, int]) -> bool:
+    """Return whether a URL is shortened to fewer than LEAST_URL characters."""
+    return any(
+        room[name] < min(LEAST_URL, max(map(len, cells[name]))) for name in URLS & cells.keys()
+    )
 
 
 def least(name: str) -> int:

@@ -114,6 +114,7 @@ def list_hooks(
         as_json=as_json,
         empty="no hooks: `tocsin hook add OWNER/NAME URL` makes one, and so does POST /hub",
         columns=("id", "target", "url", "events", "state", "failing_since", "last_response"),
+        spare=("events",),
     )
 
 
@@ -147,7 +148,7 @@ def _shape(row: Row, last: Row | None) -> Row:
 def state_of(row: Row) -> str:
     """Return whether a hook is active, paused or inactive, or why it was disabled or paused."""
     if not row["active"]:
-        return row["disabled_reason"] or "inactive"
+        return f"disabled: {row['disabled_reason']}" if row["disabled_reason"] else "inactive"
     if row["paused_at"] is None:
         return "active"
     return f"paused: {row['pause_reason']}" if row["pause_reason"] else "paused"

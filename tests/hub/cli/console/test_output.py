@@ -82,6 +82,23 @@ def test_numbers_and_times_are_never_cut():
     assert found == {"url": 8, "id": 12, "received_at": 14}
 
 
+def test_names_and_urls_keep_more_of_a_narrow_table_than_other_texts():
+    cells = {name: ["x" * 60] for name in ("target", "url", "state", "problem")}
+    found = tables.widths(cells, set(), 80)
+    assert found["target"] == found["url"] > found["state"] == found["problem"]
+    assert sum(found.values()) + 3 * tables.GAP == 80
+
+
+def test_a_column_is_spared_only_if_urls_have_too_little_room(capsys, terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "state" in shown([row()], capsys, columns=("url", "state"), spare=("state",))
+    columns = ("id", "event", "url", "state")
+    assert "state" not in shown([row()], capsys, columns=columns, spare=("state",))
+    assert "state" in shown([row()], capsys, columns=columns)
+    short = row() | {"event": "push", "url": "https://ci.example/x"}
+    assert "state" in shown([short], capsys, columns=columns, spare=("state",))
+
+
 @pytest.mark.parametrize("room", range(8, 100))
 def test_a_shortened_text_has_the_width_that_there_is(room):
     for name in ("url", "problem"):

@@ -80,7 +80,7 @@ def test_hooks_with_their_health(run, listed, store: Store, hook_id):
     store.write_sync(lambda db: attempt_outcomes.record(db, [failed(hook_id)]))
     store.write_sync(lambda db: hooks.disable(db, hook_id, "it was tired"))
     (row,) = listed("hook", "list", "--repo", "ada/bell")
-    assert (row["state"], row["last_response"]) == ("it was tired", 500)
+    assert (row["state"], row["last_response"]) == ("disabled: it was tired", 500)
     assert row["failing_since"] is not None
     assert "it was tired" in run("hook", "list").stdout
     assert "hush" not in run("hook", "list").output
