@@ -17,10 +17,15 @@ from pathlib import Path
 from cryptography.fernet import Fernet
 
 from store.crypto.file_copy import chown_like, fsync, temporary_file
-from store.errors import Conflict, Unusable, from_os_error
+from store.errors import Absent, Conflict, Unusable, from_os_error
 from store.named_file import read_file
 
 NEXT = "next"
+
+NO_FILE = (
+    "if tocsin is starting for the first time, wait until it is at work; otherwise put your copy of"
+    " the file there"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,12 @@ def generate(note: str = "") -> Key:
 
 
 def read_keys(path: Path) -> list[Key]:
-    """Read the keys of a file. Raises Unusable if it is unreadable, empty or malformed."""
+    """Read the keys of a file. Raises Absent or Unusable if there is none that is well-formed."""
     try:
         text = read_file(path)
+    except FileNotFoundError as error:
+        said = from_os_error(f"cannot read the key file {path}", error)
+        raise Absent(f"{said}: {NO_FILE}") from error
     except OSError as error:
         raise from_os_error(f"cannot read the key file {path}", error) from error
     return parse(text)
