@@ -178,7 +178,7 @@ def _details(db: Connection, hook_id: int) -> Row:
         "handshake_rate": row["handshake_rate"],
         "waiting": health["waiting"],
         "filtered": health["filtered"],
-        "next_at": output.format_time(None if row["paused_at"] else health["next_at"]),
+        "next_at": output.format_time(_next_at(row, health)),
         "held_until": output.format_time(health["held_until"]),
         "circuit_open_until": output.format_time(health["resting_until"]),
         "ordering": operations.overview(db, hook_id),
@@ -186,6 +186,13 @@ def _details(db: Connection, hook_id: int) -> Row:
         "created_at": output.format_time(row["created_at"]),
         "updated_at": output.format_time(row["updated_at"]),
     }
+
+
+def _next_at(row: Row, health: Row) -> int | None:
+    """Return the earliest time at which the hub tries a delivery of a hook, or None."""
+    if row["paused_at"] or not row["active"] or health["next_at"] is None:
+        return None
+    return max(health["next_at"], health["resting_until"] or 0, health["held_until"] or 0)
 
 
 def _consumer(row: Row) -> Row:

@@ -58,9 +58,13 @@ def failed(hook_id: int, delivery_id: int = 1) -> Outcome:
     )
 
 
-def test_a_delivery_is_tried_when_its_hook_gets_something_again(listed, store: Store, hook_id):
+def test_a_delivery_is_tried_when_its_hook_gets_something_again(run, listed, store: Store, hook_id):
     def next_times() -> set[str | None]:
         return {row["next_at"] for row in listed("delivery", "list", "--hook", hook_id)}
+
+    def next_of_hook() -> str | None:
+        found: dict[str, str | None] = json.loads(run("hook", "show", hook_id, "--json").stdout)
+        return found["next_at"]
 
     assert all(next_times())
     for column in ("resting_until", "held_until"):
@@ -68,9 +72,12 @@ def test_a_delivery_is_tried_when_its_hook_gets_something_again(listed, store: S
         store.write_sync(lambda db, later=later: db.execute(later))
         until = f"UPDATE hook SET {column} = 4000000000000000"
         store.write_sync(lambda db, until=until: db.execute(until))
-        assert next_times() == {"2096-10-02T07:06:40.000000Z"}
+        assert next_times() == {"2096-10-02T07:06:40.000000Z"} == {next_of_hook()}
     store.write_sync(hook_pauses.pause, store.read_sync(hooks.by_id, hook_id))
-    assert next_times() == {None}
+    assert next_times() == {None} == {next_of_hook()}
+    run("hook", "resume", hook_id)
+    run("hook", "disable", hook_id)
+    assert next_of_hook() is None
 
 
 def test_hooks_with_their_health(run, listed, store: Store, hook_id):
