@@ -192,7 +192,8 @@ def _next_at(row: Row, health: Row) -> int | None:
     """Return the earliest time at which the hub tries a delivery of a hook, or None."""
     if row["paused_at"] or not row["active"] or health["next_at"] is None:
         return None
-    return max(health["next_at"], health["resting_until"] or 0, health["held_until"] or 0)
+    next_at: int = max(health["next_at"], health["resting_until"] or 0, health["held_until"] or 0)
+    return next_at
 
 
 def _consumer(row: Row) -> Row:
