@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from hub.cli.console import options, streams
+from hub.cli.console import options, output, streams
 from hub.cli.console.grammar import command
 from hub.cli.console.late_imports import collector_off
 from hub.cli.http_server.event_loop import new_event_loop
@@ -121,6 +121,8 @@ async def _serve_until(daemon: Daemon, only: str | None, start_timer: Callable[[
 def _announce(daemon: Daemon) -> None:
     try:
         click.echo(f"tocsin is at work: {daemon.said}")
+        if daemon.hub is not None and daemon.settings.ui and output.is_terminal():
+            click.echo(f"dashboard: {daemon.said}/ui")
     except OSError as error:
         # A full disk of logs must not keep the daemon from its work.
         streams.discard_output()

@@ -5,6 +5,7 @@ import pty
 import re
 import subprocess
 import sys
+from contextlib import closing
 
 import click
 import pytest
@@ -126,17 +127,16 @@ def test_the_pager_less_shows_colours_and_not_their_codes(tmp_path, less, shown)
     inherited = {name: value for name, value in os.environ.items() if name != "LESS"}
     environment = {**inherited, **chosen, "PAGER": str(pager), "NO_COLOR": ""}
     command = [sys.executable, "-m", "hub.cli", "help", "concepts"]
-    process = PtyProcess(command, env=environment)
-    process.until(f"^LESS is {re.escape(shown)}$")
-    assert process.ended() == 0
+    with closing(PtyProcess(command, env=environment)) as process:
+        process.until(f"^LESS is {re.escape(shown)}$")
+        assert process.ended() == 0
 
 
 def test_on_a_terminal_a_link_shows_its_target() -> None:
-    process = PtyProcess(
-        [sys.executable, "-m", "hub.cli", "help", "concepts"], env={**os.environ, "PAGER": "cat"}
-    )
-    process.until(r"apps \(how-to/run-an-app.md\)")
-    assert process.ended() == 0
+    command = [sys.executable, "-m", "hub.cli", "help", "concepts"]
+    with closing(PtyProcess(command, env={**os.environ, "PAGER": "cat"})) as process:
+        process.until(r"apps \(how-to/run-an-app.md\)")
+        assert process.ended() == 0
 
 
 @pytest.mark.parametrize(

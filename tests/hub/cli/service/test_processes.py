@@ -5,10 +5,12 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 from cli_process import SECRET, prepare, subscribe_and_push, url_of
+from pty_process import INTERRUPT, PtyProcess
 from waiting import PATIENCE
 
 from store import Store
@@ -40,6 +42,17 @@ def test_serve_answers_and_ends_on_a_signal(start, directory):
     assert code == 0, err
     assert "ending" in err
     assert (directory / "tocsin.db").exists()
+
+
+def test_on_a_terminal_a_start_names_the_dashboard(directory):
+    command = [sys.executable, "-m", "hub.cli", "serve", "--port", "0"]
+    with closing(PtyProcess(command)) as daemon:
+        url = daemon.until(r"^tocsin is at work: (http://\S+)$")[1]
+        address = daemon.until("^dashboard: (http.+)$")[1]
+        assert address == f"{url}/ui"
+        assert httpx.get(address, trust_env=False, timeout=PATIENCE).status_code == 303
+        daemon.type(INTERRUPT)
+        assert daemon.ended() == 0, daemon.seen
 
 
 def test_the_daemon_works_if_its_output_cannot_be_written(directory):
