@@ -13,9 +13,10 @@ PAUSE = 0.02
 def report_all_expired(store: Store, settings: Settings) -> None:
     """Do what `report_expired` does in short transactions, before the one that calls it.
 
-    All other writers would wait for the end of one transaction with everything.
+    All other writers would wait for the end of one transaction with everything. If nothing has
+    expired, there is none: it would record a command in the audit log that may yet be refused.
     """
-    while store.write_sync(_report_some, settings):
+    while store.read_sync(_is_due) and store.write_sync(_report_some, settings):
         time.sleep(PAUSE)
 
 
@@ -25,10 +26,14 @@ def report_expired(db: Connection, settings: Settings) -> None:
         pass
 
 
+def _is_due(db: Connection) -> bool:
+    due = expiring.next_due(db)
+    return due is not None and due <= db.now
+
+
 def _report_some(db: Connection, settings: Settings) -> bool:
     """Report some of what has expired. Return whether there may be more."""
-    due = expiring.next_due(db)
-    if due is None or due > db.now:
+    if not _is_due(db):
         return False
     # Imported here, because workers usually leave nothing that has expired.
     from hub.worker_events import WorkerEvents

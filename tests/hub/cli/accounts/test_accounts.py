@@ -62,6 +62,10 @@ def test_an_organization_keeps_its_last_administrator(run, listed):
     run("org", "join", "spire", "bob", "--role", "admin")
     said = run("org", "join", "tower", "ada", code=5).stderr
     assert "ada is the last administrator of tower" in said
+    run("org", "leave", "tower", "ada", code=5)
+    # The audit log has no command that was refused.
+    latest = listed("audit", "list")[0]
+    assert (latest["what"], latest["on"]) == ("tocsin org join", "spire bob")
     assert [row["members"]["ada"] for row in listed("org", "list")] == ["admin", "admin"]
     run("org", "join", "spire", "ada")
     members = {"ada": "member", "bob": "admin"}
