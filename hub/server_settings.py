@@ -4,6 +4,10 @@ from pydantic import Field
 
 from store.settings import SettingsPart
 
+# In seconds, and longer than proxies and clients keep idle connections: Caddy does for 120. If the
+# hub closed one first, a request that is just being sent would be lost.
+KEEP_ALIVE = 125.0
+
 
 class ServerSettings(SettingsPart):
     """Limits that the server enforces before a request reaches the application."""
@@ -24,7 +28,10 @@ class ServerSettings(SettingsPart):
         "slower request is rejected with 408",
     )
     keep_alive_timeout: float = Field(
-        5.0, gt=0, description="seconds that an idle connection is kept open for the next request"
+        KEEP_ALIVE,
+        gt=0,
+        description="seconds that an idle connection is kept open for the next request; a proxy "
+        "must close its idle connections earlier",
     )
     max_connections: int | None = Field(
         None,

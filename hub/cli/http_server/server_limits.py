@@ -4,6 +4,7 @@ import resource
 from dataclasses import dataclass, field
 
 from hub.http.client_address import ClientAddresses, is_loopback, network_of
+from hub.server_settings import KEEP_ALIVE
 from hub.settings import HubSettings
 
 # The default maximum of connections: each may hold a head and a part of a body in memory.
@@ -21,7 +22,7 @@ class ServerLimits:
     header_bytes: int = 64 * 1024
     headers: int = 100
     header_timeout: float = 20.0
-    keep_alive_timeout: float = 5.0
+    keep_alive_timeout: float = KEEP_ALIVE
     body_timeout: float = 60.0
     """The time for the rest of a body whose request is already answered."""
     write_timeout: float = 60.0

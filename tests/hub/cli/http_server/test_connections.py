@@ -21,7 +21,7 @@ from hub.cli.http_server import protocol as protocols
 from hub.cli.http_server import server as servers
 from hub.cli.http_server.protocol import MOST_WAITING, Protocol
 from hub.cli.http_server.server import bind, port_of, serving
-from hub.cli.http_server.server_limits import MOST, limits_of, spare_files
+from hub.cli.http_server.server_limits import MOST, ServerLimits, limits_of, spare_files
 from hub.settings import HubSettings
 
 pytestmark = pytest.mark.anyio
@@ -773,6 +773,14 @@ def test_the_bounds_that_the_settings_set(monkeypatch):
     limits = limits_of(given, 1000)
     assert (limits.connections, limits.connections_per_address) == (2, 1)
     assert (limits.header_bytes, limits.headers) == (5000, 20)
+
+
+def test_proxies_close_idle_connections_before_the_hub():
+    """Otherwise a proxy answers 502 to a request that it sends while the hub closes."""
+    kept_by_proxies = {"nginx": 60, "haproxy": 5, "varnish": 60, "Traefik": 90, "Caddy": 120}
+    longest = max(kept_by_proxies.values())
+    assert limits_of(HubSettings(), 1000).keep_alive_timeout > longest
+    assert ServerLimits().keep_alive_timeout > longest
 
 
 def test_addresses_of_one_network_are_one_group():
