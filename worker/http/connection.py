@@ -48,19 +48,22 @@ class HttpConnection(asyncio.Protocol):
 
     `exchanges` is the number of exchanges that it has carried, and `since` is when the last one
     ended. `closed_early` says that the receiver closed it soon after the first exchange, without
-    announcing that. `transport` is set when the connection is made.
+    announcing that. `closed_after` is how many seconds it was idle before the receiver closed
+    it, if it was later than that. `transport` is set when the connection is made.
     """
 
     __slots__ = (
         "_again", "_alarm", "_answer", "_body", "_done", "_first", "_interim", "_loop", "_parser",
         "_paused", "_raw", "_reusable", "_room", "_seconds", "_started", "_waiter", "_when", "_why",
-        "address", "closed", "closed_early", "exchanges", "origin", "owner", "since", "transport",
+        "address", "closed", "closed_after", "closed_early", "exchanges", "origin", "owner",
+        "since", "transport",
     )  # fmt: skip
 
     def __init__(self, owner: ConnectionOwner, origin: Origin, address: str) -> None:
         self.owner, self.origin, self.address = owner, origin, address
         self.transport: asyncio.Transport
         self.closed = self.closed_early = False
+        self.closed_after: float | None = None
         self.exchanges = 0
         self.since = 0.0
         self._answer: ExchangeResult | None = None
@@ -276,7 +279,14 @@ class HttpConnection(asyncio.Protocol):
 
     def _note_close(self) -> None:
         """Record that the receiver has closed the connection."""
-        self.closed_early = self.exchanges == 1 and perf_counter() - self.since < EARLY_CLOSE
+        idle = perf_counter() - self.since
+        if idle < EARLY_CLOSE:
+            self.closed_early = self.exchanges == 1
+            return
+        if self._answer is not None:  # the request probably came just too late
+            idle = self._started - self.since
+        if self.exchanges and idle >= EARLY_CLOSE and not (self._answer and self._first):
+            self.closed_after = idle
 
     def _finish(self, answer: ExchangeResult) -> None:
         waiter = self._waiter

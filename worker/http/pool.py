@@ -5,13 +5,14 @@ from contextlib import suppress
 from time import perf_counter
 
 from worker.http.connection import HttpConnection, Origin
+from worker.http.idle_limits import IdleLimits
 
 CLOSE_SECONDS = 2.0
 # Seconds after which a receiver may have closed a connection although the event loop has not read
 # that yet. Under load, a pass of the event loop takes up to 10 ms.
 FRESH_SECONDS = 0.02
-# Seconds that a connection to a doubted origin waits before it is used again, and how many doubted
-# origins are remembered.
+# Seconds that a connection to a doubted origin waits before it is used again, and how many origins
+# are remembered as doubted, and as closing idle connections.
 DOUBTED_REST, MAX_DOUBTED = 0.1, 4096
 
 
@@ -29,6 +30,7 @@ class Pool:
         self._doubted: dict[Origin, None] = {}
         self.fresh_seconds, self.doubted_rest = FRESH_SECONDS, DOUBTED_REST
         self.max_doubted = MAX_DOUBTED
+        self.idle_limits = IdleLimits(MAX_DOUBTED)
         self._open: set[HttpConnection] = set()
         self._unkept: set[HttpConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -46,11 +48,17 @@ class Pool:
         return origin in self._doubted
 
     def acquire(self, origin: Origin) -> HttpConnection | None:
-        """Return an idle connection to an origin that its receiver has not closed, or None."""
+        """Return an idle connection to an origin that its receiver has not closed, or None.
+
+        Also return None if the receiver may be about to close it.
+        """
         kept = self._idle.get(origin)
         doubted = origin in self._doubted
         while kept:
             if doubted and perf_counter() - kept[0].since < self.doubted_rest:
+                return None
+            if self.idle_limits.is_exceeded(kept[0 if doubted else -1]):
+                self._keep_only_oldest(kept)
                 return None
             connection = kept.pop(0 if doubted else -1)
             self._count_removed(origin, kept)
@@ -93,6 +101,7 @@ class Pool:
         self._unkept.discard(connection)
         if connection.closed_early:
             self._doubt(connection.origin)
+        self.idle_limits.learn(connection)
         if connection in self._idle.get(connection.origin, ()):
             self._remove(connection)
         if self._all_closed and not self._open:
@@ -133,6 +142,13 @@ class Pool:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._all_closed.wait()
 
+    def _keep_only_oldest(self, kept: list[HttpConnection]) -> None:
+        """Close connections that are not used again. The end of the oldest shows how long the
+        receiver keeps one.
+        """
+        for connection in kept[1:]:
+            self._remove(connection).close()
+
     def _remove(self, connection: HttpConnection) -> HttpConnection:
         kept = self._idle[connection.origin]
         kept.remove(connection)
@@ -153,6 +169,7 @@ class Pool:
         before = perf_counter() - self._seconds
         for connection in [one for kept in self._idle.values() for one in kept]:
             if connection.since <= before:
+                self.idle_limits.forget(connection.origin)
                 self._remove(connection).close()
         if self._idle:
             self._sweep_later()

@@ -9,15 +9,17 @@ import os
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable
+from time import perf_counter
 
 import pytest
 from receivers import OK, Call, Receiver, ok, serving
 from transports import LOOPBACK, anyio_backend, opened, post, settled
 from worker_harness import WorkerHarness, settle, until
 
-from worker.http import connection
+from worker.http import connection, idle_limits
 from worker.http.answer import Withheld
 from worker.http.guard import Guard
+from worker.http.idle_limits import IdleLimits
 from worker.http.transport import ExchangeResult, Transport
 
 __all__ = ["anyio_backend"]  # runs the tests with both event loops
@@ -243,3 +245,98 @@ async def test_remembered_doubts_are_bounded(transport: Transport) -> None:
             await settled(transport, 0)
         origins.append(("http", "127.0.0.1", receiver.port, True))
     assert [transport.pool.is_doubted(each) for each in origins] == [False, False, True, True]
+
+
+# Receivers that close idle connections after a time.
+
+
+class Leaving:
+    """A handler that ends its connections when `leave` is called."""
+
+    def __init__(self) -> None:
+        self._calls: list[Call] = []
+
+    async def __call__(self, call: Call) -> None:
+        self._calls.append(call)
+        await ok(call)
+
+    def leave(self) -> None:
+        for call in self._calls:
+            call.writer.close()
+
+
+class Watch:
+    """A clock that goes on by itself, and can be moved."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return perf_counter() + self.ahead
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    watch = Watch()
+    for module in (connection, idle_limits):
+        monkeypatch.setattr(module, "perf_counter", watch)
+    return watch
+
+
+async def closed_when_idle(
+    transport: Transport, receiver: Receiver, handler: Leaving, watch: Watch
+) -> None:
+    await post(transport, receiver)
+    watch.ahead += 600
+    handler.leave()
+    await settled(transport, 0)
+
+
+async def test_a_connection_is_not_used_shortly_before_its_receiver_closes_it(
+    transport: Transport, watch: Watch
+) -> None:
+    handler = Leaving()
+    async with serving(handler) as receiver:
+        await closed_when_idle(transport, receiver, handler, watch)
+        for seconds, connections in ((0, 2), (200, 2), (500, 3), (200, 3), (500, 4), (500, 5)):
+            watch.ahead += seconds
+            assert (await post(transport, receiver)).status == 200
+            assert receiver.connections == connections
+        # The first of them stays open, to see when its receiver closes it.
+        await settled(transport, 2)
+
+
+@pytest.mark.parametrize("end", [close, Call.reset])
+async def test_a_request_that_came_too_late_shows_how_long_its_receiver_waits(
+    transport: Transport, end: End, watch: Watch
+) -> None:
+    handler = Second(end)
+    handler.now.set()
+    async with serving(handler) as receiver:
+        await post(transport, receiver)
+        watch.ahead += 600
+        assert (await post(transport, receiver)).status is None
+        for seconds, connections in ((0, 2), (200, 2), (500, 3)):
+            watch.ahead += seconds
+            assert (await post(transport, receiver)).status == 200
+            assert receiver.connections == connections
+
+
+async def test_a_connection_that_stays_open_ends_the_limit() -> None:
+    async with opened(idle_seconds=0.05) as transport, serving(ok) as receiver:
+        limits = transport.pool.idle_limits.seconds
+        limits["http", "127.0.0.1", receiver.port, True] = 0.0
+        await post(transport, receiver)
+        await settled(transport, 0)
+        assert limits == {}
+
+
+async def test_remembered_idle_limits_are_bounded(transport: Transport, watch: Watch) -> None:
+    transport.pool.idle_limits = IdleLimits(2)
+    origins = []
+    for _ in range(4):
+        handler = Leaving()
+        async with serving(handler) as receiver:
+            await closed_when_idle(transport, receiver, handler, watch)
+        origins.append(("http", "127.0.0.1", receiver.port, True))
+    assert list(transport.pool.idle_limits.seconds) == origins[2:]
