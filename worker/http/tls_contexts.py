@@ -83,6 +83,8 @@ def context_of(choice: TlsChoice) -> ssl.SSLContext:
             context.minimum_version = VERSIONS[material.min_version]
         if material.client_cert:
             _load_client(context, material)
+            # Apache asks for it after it has read the request, if only a path needs it.
+            context.post_handshake_auth = True
     except (ssl.SSLError, ValueError, TypeError) as error:
         reason = getattr(error, "reason", None) or error
         raise UnusableMaterial(f"the certificate cannot be used: {reason}") from None

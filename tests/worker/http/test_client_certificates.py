@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
     Encoding,
     PrivateFormat,
 )
-from receivers import ok, serving
+from receivers import OK, Call, ok, serving
 from waiting import until
 from worker_harness import WorkerHarness
 
@@ -52,6 +52,28 @@ async def test_the_certificate_of_a_hook_is_sent_on_request(
         (attempt,) = await harness.recorded(unknown, 1)
         assert "certificate verify failed" in attempt["error"]
         assert len(receiver.heads) == 1
+
+
+async def asks_late(call: Call) -> None:
+    """Ask for the client certificate only after the request, as Apache does for one path."""
+    await call.request()
+    connection = call.writer.get_extra_info("ssl_object")
+    connection.verify_client_post_handshake()
+    await call.say(b"HTTP/1.1 103 Early Hints\r\n\r\n")  # the question goes with it
+    await until(lambda: connection.getpeercert() is not None)
+    await call.say(OK)
+
+
+async def test_a_server_may_ask_for_the_certificate_after_the_request(
+    harness: WorkerHarness, tmp_path: Path
+) -> None:
+    context = CA.server(tmp_path)
+    context.post_handshake_auth = True
+    async with serving(asks_late, context=context) as receiver:
+        harness.hook(f"https://localhost:{receiver.port}/in", options={"tls": tls_of()})
+        await harness.work(real=True)
+        await harness.event()
+        await harness.over(delivered=1)
 
 
 @pytest.mark.parametrize("lacking", [False, True])
