@@ -15,6 +15,7 @@ from hub.cli.http_server.refusal import refusal
 from hub.cli.http_server.response_writer import ResponseWriter
 from hub.cli.http_server.server_state import State
 from hub.cli.http_server.unsent import Unsent
+from hub.cli.http_server.upgrade import NoMoreRequests, body_parser, has_body
 from hub.http.errors import HubError, LongHead, LongURL, Malformed, TooSlow
 from store.errors import Busy
 
@@ -30,10 +31,6 @@ LINGER_BYTES = 1024 * 1024
 # Bytes of framing that each chunk of a body may have, beside twice its content.
 CHUNK_FRAMING = 16
 FULL = Busy("There are too many connections. Please try again in a moment.")
-
-
-class NoMoreRequests(Exception):
-    """The newest request is the last one: it said so, or `MOST_WAITING` others are pipelined."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -201,9 +198,8 @@ class Protocol(HttpToolsProtocol):
         """Parse data from the client. Reject data that is not HTTP."""
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            # This server supports no other protocol, and the following data may belong to one.
-            self._end_with_newest()
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             cause = error.__context__
             if isinstance(cause, NoMoreRequests):
@@ -211,6 +207,21 @@ class Protocol(HttpToolsProtocol):
             else:
                 no_http = Malformed(f"This is not an HTTP request: {error}.")
                 self._refuse(cause if isinstance(cause, HubError) else no_http)
+
+    def _ignore_upgrade(self, rest: bytes | memoryview) -> None:
+        """Read the body of a request that offers another protocol.
+
+        Further data is ignored, because it may belong to that protocol.
+        """
+        if self._is_body_left():
+            self.parser = body_parser(self.scope["headers"], self)  # type: ignore[arg-type]  # a list
+            self.feed(rest)
+        else:
+            self._end_with_newest()
+
+    def _is_body_left(self) -> bool:
+        """Return whether the parser has ended the newest request before its body."""
+        return self.parser.should_upgrade() and has_body(self.scope["headers"])  # type: ignore[arg-type]  # a list
 
     def _end_with_newest(self) -> None:
         """Ignore further data, and close after the response to the newest request."""
@@ -244,7 +255,7 @@ class Protocol(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_WAITING:
             raise NoMoreRequests
         super().on_headers_complete()
-        if self._state.ending:
+        if self._state.ending or self.parser.should_upgrade():
             self.cycle.keep_alive = False
         self._is_last = not self.cycle.keep_alive
         # Trailers are dropped: they must not become headers of the request.
@@ -267,6 +278,8 @@ class Protocol(HttpToolsProtocol):
         self._room = min(self._room + CHUNK_FRAMING, self._limiter.limits.header_bytes)
 
     def on_message_complete(self) -> None:
+        if self._is_body_left():
+            return
         limits = self._limiter.limits
         # The room that the body has made is not for the next request's head.
         self._room = min(self._room, limits.header_bytes)

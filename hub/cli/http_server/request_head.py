@@ -1,7 +1,7 @@
 """The checks of a request's head before the application sees it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from hub.http.errors import LongHead, Malformed
@@ -17,8 +17,7 @@ def check(headers: Sequence[Header], most: int, version: Callable[[], str]) -> N
     """Check the headers of a request. Their names are in lower case.
 
     Raises LongHead if there are more than `most`. Raises Malformed if the Host header is missing or
-    malformed, if one of ONCE is repeated, if a body has another transfer coding than chunked, or if
-    an Upgrade request has a body.
+    malformed, if one of ONCE is repeated, or if a body has another transfer coding than chunked.
     """
     if len(headers) > most:
         raise LongHead(f"There are more headers than the limit of {most}.")
@@ -35,9 +34,6 @@ def check(headers: Sequence[Header], most: int, version: Callable[[], str]) -> N
     if coding is not None and coding.strip().lower() != b"chunked":
         # The parser decodes chunked, which is the last coding, and leaves the others.
         raise Malformed("Transfer-Encoding names another coding than chunked.")
-    if b"upgrade" in values and _has_body(values):
-        # The parser assumes that there is no body, and would parse the body as the next request.
-        raise Malformed("A request with Upgrade must not have a body.")
 
 
 def _check_repeated(names: Sequence[bytes]) -> None:
@@ -49,7 +45,3 @@ def _check_repeated(names: Sequence[bytes]) -> None:
 @lru_cache(maxsize=256)
 def _is_host(value: bytes) -> bool:
     return HOST.fullmatch(value) is not None
-
-
-def _has_body(values: Mapping[bytes, bytes]) -> bool:
-    return b"transfer-encoding" in values or bool(values.get(b"content-length", b"").strip(b"0"))

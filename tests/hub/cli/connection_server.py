@@ -23,8 +23,8 @@ NEXT = b'<https://forge.example/issues?page=2>; rel="next"'
 class App:
     """An ASGI app that responds, once `may` is set, with the names of the request's headers.
 
-    A query string `N` requests N bytes instead. `/body` first reads the request's body, and
-    `/watch` waits for the disconnect.
+    A query string `N` requests N bytes instead. `/body` first reads the request's body into
+    `bodies`, and `/watch` waits for the disconnect.
     """
 
     def __init__(self) -> None:
@@ -33,6 +33,7 @@ class App:
         self.began = asyncio.Event()
         self.left = asyncio.Event()
         self.paths: list[str] = []
+        self.bodies: list[bytes] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -43,14 +44,17 @@ class App:
         self.began.set()
         if scope["path"] in ("/body", "/watch"):
             message = await receive()
+            body = message.get("body", b"")
             while message.get("more_body") or (scope["path"] == "/watch" and "body" in message):
                 message = await receive()
+                body += message.get("body", b"")
+            self.bodies.append(body)
             if message["type"] == "http.disconnect":
                 self.left.set()
         await self.may.wait()
         size = int(scope["query_string"] or 0)
-        body = b"x" * size or json.dumps(sorted(name.decode() for name, _ in scope["headers"]))
-        sent = body if isinstance(body, bytes) else body.encode()
+        content = b"x" * size or json.dumps(sorted(name.decode() for name, _ in scope["headers"]))
+        sent = content if isinstance(content, bytes) else content.encode()
         headers = [(b"content-length", str(len(sent)).encode()), (b"link", NEXT)]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": sent})

@@ -380,10 +380,6 @@ async def test_an_app_that_waits_for_the_disconnect_gets_it_at_the_end_of_the_cl
             HEAD + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n",
             "There is more than one Transfer-Encoding header.",
         ),
-        (
-            HEAD + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 18\r\n\r\n" + b"GET",
-            "A request with Upgrade must not have a body.",
-        ),
     ],
 )
 async def test_wrong_heads_are_refused(world, request_, message):
@@ -406,6 +402,52 @@ async def test_right_heads_are_accepted(world, request_):
     client = await world.connect()
     await client.send(request_)
     assert (await client.answer())[0] == 200
+
+
+# Requests that offer another protocol. Java's client and `curl --http2` do with each body.
+OFFER = b"POST /body HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+WHOLE = b"Content-Length: %d\r\n\r\n" % len(REQUEST) + REQUEST
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\nX-A: b\r\n\r\n" % (
+    len(REQUEST),
+    REQUEST,
+)
+
+
+@pytest.mark.parametrize("body", [WHOLE, CHUNKED])
+@pytest.mark.parametrize("step", [1, 7, 1000])
+@pytest.mark.parametrize("before", [b"", REQUEST])
+async def test_a_body_after_an_offer_of_another_protocol_is_read(world, body, step, before):
+    client = await world.connect()
+    whole = before + OFFER + body
+    for at in range(0, len(whole) - 1, step):
+        await client.send(whole[at : min(at + step, len(whole) - 1)])
+        await asyncio.sleep(0)
+    # Nothing behind the body is served.
+    await client.send(whole[-1:] + REQUEST)
+    if before:
+        assert (await client.answer())[0] == 200
+    status, headers, _ = await client.answer()
+    assert (status, headers["connection"]) == (200, "close")
+    assert await client.ended() == b""
+    assert world.app.paths == ["/", "/body"][not before :]
+    assert world.app.bodies == [REQUEST]
+
+
+async def test_the_body_after_an_offer_of_another_protocol_is_bounded(world):
+    client = await world.connect()
+    await client.send(OFFER + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
+    assert (await client.refusal())[0] == 400
+    await until(world.app.left.is_set)
+
+
+async def test_a_body_after_an_offer_of_another_protocol_may_come_after_its_answer(world):
+    client = await world.connect()
+    await client.send(OFFER.replace(b"/body", b"/") + WHOLE[:-3])
+    status, headers, _ = await client.answer()
+    assert (status, headers["connection"]) == (200, "close")
+    await client.send(WHOLE[-3:] + REQUEST)
+    assert await client.ended() == b""
+    assert world.app.paths == ["/"]
 
 
 @pytest.mark.parametrize(
