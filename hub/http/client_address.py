@@ -1,6 +1,7 @@
 """The address of a request's client."""
 
 import ipaddress
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -10,6 +11,8 @@ UNKNOWN_ADDRESS = "unknown"
 LONGEST = 100
 # The addresses in X-Forwarded-For that are read. No chain of proxies has more.
 MOST_HOPS = 32
+# Some proxies add the client's port, such as Azure Application Gateway.
+WITH_PORT = re.compile(r"\[(.+)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -68,9 +71,14 @@ def _hops(scope: Scope) -> Iterator[str]:
     # A client may send thousands, and one part would be all those beyond the limit.
     for part in reversed(parts[-MOST_HOPS:]):
         try:
-            yield str(ipaddress.ip_address(part.strip()))
+            yield str(ipaddress.ip_address(_without_port(part.strip())))
         except ValueError:
             return
+
+
+def _without_port(hop: str) -> str:
+    found = WITH_PORT.fullmatch(hop)
+    return hop if found is None else found[1] or found[2]
 
 
 @lru_cache(maxsize=1024)
