@@ -328,7 +328,9 @@ class HttpConnection(asyncio.Protocol):
                 waiter.set_result(False)
         elif answer.status is None:
             self._fail(f"{self._stage()}: {why or 'connection closed before an answer'}")
-        elif why is None and not _LENGTH.search(answer.head):
+        elif (why is None or self._paused) and not _LENGTH.search(answer.head):
+            # A receiver that answers early, and reads no more of the request, ends the connection
+            # with a reset.
             self._finish(answer)
         else:
             self._fail(f"read: {why or 'connection closed before the end of the body'}")

@@ -452,7 +452,12 @@ async def test_an_answer_before_the_whole_request_is_read(transport: Transport):
         call.writer.transport.pause_reading()  # type: ignore[attr-defined]
         await asyncio.Event().wait()
 
-    for handler in (refuses, refuses_and_stays):
+    async def refuses_and_resets(call: Call) -> None:
+        await call.reader.readuntil(b"\r\n\r\n")
+        await call.say(b"HTTP/1.0 413 Too Large\r\n\r\nno")
+        call.reset()
+
+    for handler in (refuses, refuses_and_stays, refuses_and_resets):
         async with serving(handler) as receiver:
             answer = await post(transport, receiver, b"x" * 25_000_000)
             assert (answer.status, answer.body, answer.error) == (413, b"no", None)
