@@ -11,6 +11,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from hub.cli.http_server import client_end, request_head
 from hub.cli.http_server.connection_limiter import Peer, address_of
 from hub.cli.http_server.connection_phase import ENDING, HEAD, IDLE, NEW, REQUEST, REST
+from hub.cli.http_server.expectation import with_early_end
 from hub.cli.http_server.refusal import refusal
 from hub.cli.http_server.response_writer import ResponseWriter
 from hub.cli.http_server.server_state import State
@@ -20,6 +21,7 @@ from hub.http.errors import HubError, LongHead, LongURL, Malformed, TooSlow
 from store.errors import Busy
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
     from uvicorn._types import ASGI3Application
 
 # The maximum number of pipelined requests. Later requests are not read.
@@ -296,7 +298,14 @@ class Protocol(HttpToolsProtocol):
         # A response of uvicorn calls only `write`, `close` and `is_closing` of its transport.
         cycle.transport = cast("asyncio.Transport", self._writer)
         self._writer.is_head_next = True
+        if cycle.waiting_for_100_continue:
+            ending = with_early_end(cast("ASGIApp", app), cycle, self._end_after_newest)
+            app = cast("ASGI3Application", ending)
         super()._start_asgi_task(cycle, app)
+
+    def _end_after_newest(self) -> None:
+        self.cycle.keep_alive = False
+        self._is_last = True
 
     def on_response_complete(self) -> None:
         self._writer.flush()

@@ -404,6 +404,45 @@ async def test_right_heads_are_accepted(world, request_):
     assert (await client.answer())[0] == 200
 
 
+# Requests that wait for `100 Continue` before they send their body.
+WAITS = HEAD.replace(b"GET", b"POST") + b"Expect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"ab", b"abc"])
+async def test_a_response_in_place_of_100_continue_is_the_last(world, sent):
+    """The client may send the body or not. So its next bytes could be a body or a request."""
+    client = await world.connect()
+    await client.send(WAITS)
+    status, headers, _ = await client.answer()
+    assert (status, headers["connection"]) == (200, "close")
+    await client.send(sent + REQUEST)
+    assert await client.ended() == b""
+    assert world.app.paths == ["/"]
+
+
+async def test_a_body_that_was_asked_for_keeps_the_connection(world):
+    client = await world.connect()
+    await client.send(WAITS.replace(b"POST /", b"POST /body"))
+    async with asyncio.timeout(PATIENCE):
+        assert await client.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+    await client.send(b"abc")
+    for _ in range(2):
+        status, headers, _ = await client.answer()
+        assert status == 200
+        assert "connection" not in headers
+        await client.send(REQUEST)
+    assert world.app.bodies == [b"abc"]
+
+
+async def test_a_body_that_did_not_wait_keeps_the_connection(world):
+    client = await world.connect()
+    await client.send(WAITS + b"abc" + REQUEST)
+    for _ in range(2):
+        status, headers, _ = await client.answer()
+        assert status == 200
+        assert "connection" not in headers
+
+
 # Requests that offer another protocol. Java's client and `curl --http2` do with each body.
 OFFER = b"POST /body HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
 WHOLE = b"Content-Length: %d\r\n\r\n" % len(REQUEST) + REQUEST
