@@ -32,6 +32,8 @@ DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 15_000,
     "application_name": "tocsin",
 }
+# Seconds for each of several hosts, so that a request can wait until the others have failed.
+TIMEOUT_OF_SEVERAL = 2
 
 
 class PostgresEngine:
@@ -90,7 +92,7 @@ class PostgresEngine:
 def checked_conninfo(url: str, clock: PostgresClock) -> str:
     """Return the connection string, after checking that the server can be used."""
     try:
-        conninfo = _completed(url)
+        conninfo = complete_conninfo(url)
         with psycopg.connect(conninfo, autocommit=True) as raw:
             _check_server(raw)
             require_own_sessions(raw, conninfo)
@@ -105,9 +107,12 @@ def checked_conninfo(url: str, clock: PostgresClock) -> str:
     return conninfo
 
 
-def _completed(url: str) -> str:
+def complete_conninfo(url: str) -> str:
+    """Return the connection string with the default parameters that the URL does not give."""
     given = conninfo_to_dict(url)
-    return make_conninfo(**{**DEFAULTS, **given, "client_encoding": "UTF8"})
+    several = "," in str(given.get("host", "")) + str(given.get("hostaddr", ""))
+    timeout = {"connect_timeout": TIMEOUT_OF_SEVERAL} if several else {}
+    return make_conninfo(**{**DEFAULTS, **timeout, **given, "client_encoding": "UTF8"})
 
 
 def _check_server(raw: Raw) -> None:

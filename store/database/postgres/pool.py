@@ -26,6 +26,9 @@ logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 MOST = 8
 # Seconds to wait for a connection before Unavailable is raised.
 PATIENCE = 5.0
+# Seconds to wait for the first one. The server was reached just before. That may take longer, if
+# one of its addresses does not answer.
+FIRST_PATIENCE = 30.0
 # While the database is known to be unreachable, one caller at a time tries to connect: for BRIEF
 # seconds, and the next one about EVERY seconds later.
 BRIEF = 1.0
@@ -49,12 +52,13 @@ ISOLATION = "SET default_transaction_isolation = 'read committed'"
 # An accepted event is on disk. A server may have this off for other programs. Other values stay.
 DURABLE = {"synchronous_commit": "on"}
 IN_USE = "all connections are in use"
+UNANSWERED = "the server does not answer"
 
 
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose class keeps the reason why the last one could not be made."""
 
-    last_error: ClassVar[str] = IN_USE
+    last_error: ClassVar[str] = UNANSWERED
 
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> "ErrorTrackingConnection":
@@ -73,6 +77,7 @@ class PostgresPool:
         self._history = ServerHistory()
         self._lock = threading.Lock()
         self._away: str | None = None
+        self._lent = False
         self._ask_at = 0.0
         self._planned_since: WeakKeyDictionary[Raw, float] = WeakKeyDictionary()
         self._open: WeakSet[Raw] = WeakSet()
@@ -100,13 +105,19 @@ class PostgresPool:
             self._away = str(error)
             self._ask_at = time.monotonic() + EVERY * random.uniform(0.5, 1.5)  # noqa: S311 - spreads load
             raise
-        self._away = None
+        self._away, self._lent = None, True
         return raw
+
+    @property
+    def _patience(self) -> float:
+        if self._away is not None:
+            return BRIEF
+        return PATIENCE if self._lent else FIRST_PATIENCE
 
     def _lend(self) -> Raw:
         try:
             with translate_errors():
-                return self._pool.getconn(PATIENCE if self._away is None else BRIEF)
+                return self._pool.getconn(self._patience)
         except Unavailable as error:
             if isinstance(error.__cause__, PoolTimeout):
                 raise Unavailable(
