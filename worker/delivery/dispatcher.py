@@ -31,7 +31,7 @@ from worker.delivery.target_cache import TargetCache
 from worker.delivery.watchdog import Watchdog
 from worker.endpoint_access.handshake import Handshaker
 from worker.endpoint_access.token_cache import TokenCache
-from worker.http.answer import NoDescriptor, Withheld
+from worker.http.answer import Shortage, Withheld
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender
 from worker.settings import WorkerSettings
@@ -226,10 +226,10 @@ class Dispatcher:
                 outcome = await self._sender.attempt(
                     target, item, lane, lease_id, may_send, may_reach
                 )
-        except NoDescriptor as shortage:
+        except Shortage as shortage:
             # The receiver has no part in this, so its hook gets no failure. The name is another
             # than below, because mypyc lets a name have only one type.
-            self._pause(lane, shortage, "a file descriptor")
+            self._pause(lane, shortage, shortage.lacking)
         except Withheld:
             pass
         except Exception as error:

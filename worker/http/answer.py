@@ -12,8 +12,22 @@ class Withheld(Exception):
     """A request was not sent, because it was no longer allowed at the last moment."""
 
 
-class NoDescriptor(Withheld):
+class Shortage(Withheld):
+    """A request was not sent, because the system gives this process no more of something."""
+
+    lacking = ""
+
+
+class NoDescriptor(Shortage):
     """A request was not sent, because this process may open no more files and connections."""
+
+    lacking = "a file descriptor"
+
+
+class NoThread(Shortage):
+    """A request was not sent, because this process may start no thread to resolve a name."""
+
+    lacking = "a thread"
 
 
 class ExchangeResult:

@@ -20,18 +20,27 @@ class DaemonThreads(Generic[T]):
         self._closed = False
 
     def submit(self, work: Callable[[], T]) -> "Future[T]":
-        """Do work when a thread is free. Raises RuntimeError after `close`, or if none starts."""
+        """Do work when a thread is free. Raises RuntimeError after `close`, or if there is none."""
         future: Future[T] = Future()
         with self._changed:
             if self._closed:
                 raise RuntimeError("the threads are closed")
             if len(self._waiting) >= self._idle and self._threads < self._most:
-                # If the system refuses the thread, nothing was counted, and no work is left behind.
-                Thread(target=self._run, name=self._name, daemon=True).start()
-                self._threads += 1
+                self._start()
             self._waiting.append((future, work))
             self._changed.notify()
         return future
+
+    def _start(self) -> None:
+        """Start a thread. If the system refuses it, the others do the work."""
+        try:
+            Thread(target=self._run, name=self._name, daemon=True).start()
+        except RuntimeError:
+            # Nothing was counted, and no work is left behind.
+            if not self._threads:
+                raise
+        else:
+            self._threads += 1
 
     def close(self) -> None:
         """Let the threads end, and cancel work that has not begun."""

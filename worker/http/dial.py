@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
 
-from worker.http.answer import ExchangeResult, NoDescriptor, Withheld, error_text
+from worker.http.answer import ExchangeResult, NoDescriptor, NoThread, Withheld, error_text
 from worker.http.connection import HttpConnection, Origin
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard, Refused
+from worker.http.names import NoThreadStarts
 from worker.http.pool import Pool
 from worker.http.tls_contexts import TlsChoice, context_of
 
@@ -52,7 +53,7 @@ class Dialler:
         message.
 
         `may_reach` is called with each address before it is dialled. The timings and the address
-        are written to `answer`. Raises DialError, NoDescriptor, and Withheld if `may_reach` returns
+        are written to `answer`. Raises DialError, Shortage, and Withheld if `may_reach` returns
         False.
         """
         if self._pool.closing:
@@ -135,7 +136,7 @@ def no_descriptor_is_left() -> bool:
 
 @contextmanager
 def _stage(answer: ExchangeResult, stage: str, late: str) -> Iterator[None]:
-    """Measure a stage. If it fails, raise a DialError that names it, or NoDescriptor."""
+    """Measure a stage. If it fails, raise a DialError that names it, or a Shortage."""
     started = perf_counter()
     try:
         yield
@@ -146,6 +147,8 @@ def _stage(answer: ExchangeResult, stage: str, late: str) -> Iterator[None]:
         raise
     except TimeoutError:
         raise DialError(f"timeout: {stage}: {late}") from None
+    except NoThreadStarts as error:
+        raise NoThread(f"{stage}: {error}") from None
     except OSError as error:
         if error.errno in NO_DESCRIPTOR or no_descriptor_is_left():
             raise NoDescriptor(f"{stage}: {os.strerror(errno.EMFILE)}") from None

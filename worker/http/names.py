@@ -31,6 +31,10 @@ MAX_NAMES = 10_000
 """How many quick names, and how many slow ones, are remembered."""
 
 
+class NoThreadStarts(OSError):
+    """The system starts no thread for a look-up, and none is free."""
+
+
 @dataclass(slots=True)
 class LookUp:
     """A look-up that has not ended, and the number of tasks that wait for it."""
@@ -50,7 +54,8 @@ class NameResolver:
         self._open: dict[str, LookUp] = {}
 
     async def resolve(self, host: str, _port: int) -> list[str]:
-        """Return the addresses of a name. Raises OSError if there are none.
+        """Return the addresses of a name. Raises OSError if there are none. If no thread looks
+        for them, that is NoThreadStarts.
 
         If no task waits any more, a look-up that has not begun is dropped. One that has begun
         continues, and the next task that asks for the name joins it.
@@ -74,7 +79,11 @@ class NameResolver:
 
     def _begin(self, host: str) -> LookUp:
         pool = self._threads[self._names.kind(host, monotonic())]
-        look_up = self._open[host] = LookUp(pool.submit(partial(self._look_up, host)))
+        try:
+            work = pool.submit(partial(self._look_up, host))
+        except RuntimeError:
+            raise NoThreadStarts("the system starts no more threads") from None
+        look_up = self._open[host] = LookUp(work)
         look_up.work.add_done_callback(lambda _: self._open.pop(host, None))
         return look_up
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import Protocol
 
-from worker.http.answer import MAX_BODY, ExchangeResult, NoDescriptor, Withheld
+from worker.http.answer import MAX_BODY, ExchangeResult, Shortage, Withheld
 from worker.http.dial import DialError, Dialler
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
@@ -44,7 +44,8 @@ class HttpSender(Protocol):
         each address before a connection to it is opened or used.
 
         Network failures are in the result's `error`. Raises Withheld if `may_send` or `may_reach`
-        returns False. With `may_send`, raises NoDescriptor if this process has no descriptor left.
+        returns False. With `may_send`, raises a Shortage if this process has no descriptor or
+        thread left.
         """
         ...
 
@@ -113,7 +114,7 @@ class Transport:
             if connection is not None:
                 connection.cancel(answer)
             raise
-        except NoDescriptor as shortage:
+        except Shortage as shortage:
             if may_send is not None:
                 raise
             answer.error = str(shortage)

@@ -19,7 +19,7 @@ from store.delivery.outcomes import attempt_outcomes
 from store.errors import Busy, Damaged, StoreError, Unavailable
 from worker import delivery
 from worker.delivery import target_cache
-from worker.http.answer import ExchangeResult, NoDescriptor
+from worker.http.answer import ExchangeResult, NoDescriptor, NoThread, Shortage
 from worker.tuning import Tuning
 
 PAUSE = 0.02
@@ -83,8 +83,18 @@ async def test_recording_is_tried_until_it_works(harness: WorkerHarness, error: 
     assert len(harness.network.posts) == 1, "the delivery was not sent again"
 
 
-async def test_a_delivery_without_a_descriptor_is_no_failure_of_its_hook(
-    harness: WorkerHarness, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("shortage", "said_of_it"),
+    [
+        (
+            NoDescriptor("connect: Too many open files"),
+            "a file descriptor: connect: Too many open files",
+        ),
+        (NoThread("resolve: no more threads"), "a thread: resolve: no more threads"),
+    ],
+)
+async def test_a_delivery_without_a_descriptor_or_thread_is_no_failure_of_its_hook(
+    harness: WorkerHarness, caplog: pytest.LogCaptureFixture, shortage: Shortage, said_of_it: str
 ) -> None:
     left = 3
 
@@ -92,7 +102,7 @@ async def test_a_delivery_without_a_descriptor_is_no_failure_of_its_hook(
         nonlocal left
         left -= 1
         if left >= 0:
-            raise NoDescriptor("connect: Too many open files")
+            raise shortage
         return said()
 
     harness.network.script = script
@@ -104,7 +114,7 @@ async def test_a_delivery_without_a_descriptor_is_no_failure_of_its_hook(
     assert (attempt["number"], attempt["status_code"]) == (1, 200)
     assert harness.hook_row(hook_id)["failing_since"] is None
     assert [row.getMessage() for row in caplog.records] == [
-        f"hook {hook_id} waits for a file descriptor: connect: Too many open files"
+        f"hook {hook_id} waits for {said_of_it}"
     ]
 
 

@@ -215,6 +215,21 @@ def test_a_thread_that_does_not_start_takes_no_place(monkeypatch: pytest.MonkeyP
     threads.close()
 
 
+def test_work_without_a_new_thread_waits_for_the_others(monkeypatch: pytest.MonkeyPatch):
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    threads, over = DaemonThreads[bool](2, "test"), threading.Event()
+    first = threads.submit(lambda: over.wait(PATIENCE))
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        second = threads.submit(over.is_set)
+    over.set()
+    assert first.result(PATIENCE)
+    assert second.result(PATIENCE)
+    threads.close()
+
+
 def test_the_last_look_ups_decide_the_kind_of_a_name():
     kinds = NameKinds()
     assert kinds.kind("a.example", 0.0) == NEW

@@ -6,6 +6,7 @@ import os
 import resource
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -18,7 +19,7 @@ from receivers import OK, Call, Receiver, deaf, ok, repeats, says, self_signed, 
 from transports import LOOPBACK, anyio_backend, opened, post, settled
 from waiting import PATIENCE
 
-from worker.http.answer import NoDescriptor
+from worker.http.answer import NoDescriptor, NoThread
 from worker.http.client import GuardedClient, RequestFailed
 from worker.http.guard import Endpoint, Guard
 from worker.http.httpx_transport import GuardedTransport
@@ -838,3 +839,23 @@ async def test_a_process_without_descriptors_blames_no_receiver(named: bool):
         answer = await post(transport, url, may_send=lambda: True)
         assert (answer.status, answer.error) == (200, None)
         assert receiver.connections == 1
+
+
+async def test_a_process_without_threads_blames_no_receiver(monkeypatch: pytest.MonkeyPatch):
+    """The system limits the threads of a user, a service and a container."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    guard = Guard(allow_networks=LOOPBACK)
+    async with serving(ok) as receiver, opened(guard) as transport:
+        url = f"http://localhost:{receiver.port}/"
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", refuse)
+            with pytest.raises(NoThread, match="resolve: the system starts no more threads"):
+                await post(transport, url, may_send=lambda: True)
+            answer = await post(transport, url)
+            assert answer.error == "resolve: the system starts no more threads"
+            await guard.judge(url)
+        answer = await post(transport, url, may_send=lambda: True)
+        assert (answer.status, answer.error) == (200, None)
