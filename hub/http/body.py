@@ -9,6 +9,7 @@ from starlette.types import Receive, Scope
 
 from hub.http.body_memory import BodyMemory, Upload
 from hub.http.errors import BodyTooLong, ClientGone, Malformed, TooLarge, TooSlow, Unsupported
+from store.errors import Busy
 
 # Larger bodies are processed outside the event loop, so that other requests do not wait.
 LARGE = 64 * 1024
@@ -18,6 +19,8 @@ DRAIN_FACTOR = 4
 JSON_WHITESPACE = b" \t\r\n"
 # Other values, such as a charset, come from senders whose bodies are plain.
 COMPRESSIONS = {b"gzip", b"x-gzip", b"deflate", b"br", b"zstd", b"compress", b"x-compress"}
+# The parser's message if the system refuses memory, which a limit may be the reason for.
+NO_MEMORY = "Not enough memory"
 
 
 class IncomingRequest(Protocol):
@@ -140,10 +143,13 @@ def _too_large(limit: int, kind: type[TooLarge] = TooLarge) -> TooLarge:
 
 
 def read_json(raw: bytes) -> Any:
-    """Parse JSON. Raises Malformed for anything else."""
+    """Parse JSON. Raises Malformed for anything else, and Busy without memory for it."""
     try:
         return orjson.loads(raw)
-    except orjson.JSONDecodeError:
+    except orjson.JSONDecodeError as error:
+        if NO_MEMORY in str(error):
+            # The sender would not repeat an event that is answered 400.
+            raise Busy("there is not enough memory for the body; try again in a moment") from None
         raise Malformed("Problems parsing JSON") from None
 
 
