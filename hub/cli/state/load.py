@@ -1,19 +1,19 @@
 """`tocsin load`: applies a state document to the installation."""
 
-from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import BinaryIO
 
 import click
 
-from hub.cli.console import options, output
+from hub.cli.console import options
 from hub.cli.console.arguments import InputFile
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration, Settings
 from hub.cli.service.expired import report_all_expired, report_expired
 from hub.cli.state import models
 from hub.cli.state.changes import StateChange, described_place
+from hub.cli.state.load_report import LoadReport
 from hub.cli.state.places import located
 from store import Connection, Store
 from store.errors import Invalid
@@ -50,19 +50,20 @@ def load(configuration: Configuration, file: BinaryIO, init: bool, as_json: bool
     """Apply the state document FILE, YAML or JSON: all or nothing. `-` is standard input.
 
     Loading it again changes nothing, and things that it does not mention stay. A token without a
-    value and an app without a secret get random ones, which are shown once.
+    value and an app without a secret get random ones, which are shown once, before anything is
+    stored. If the command then fails, they are not valid.
     """
-    text = ""
+    text, report = "", LoadReport(as_json=as_json)
     try:
         text = _text(file)
-        changes = _changes(configuration.settings, text, init=init)
+        changes = _changes(configuration.settings, text, report, init=init)
     except Invalid as error:
         name = getattr(file, "name", "<stdin>").replace("<stdin>", "standard input")
         raise Invalid(located(name, text, str(error))) from None
-    _report(changes, as_json)
+    report.finish(changes)
 
 
-def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
+def _changes(settings: Settings, text: str, report: LoadReport, *, init: bool) -> list[StateChange]:
     wanted = models.read(text)
     _check_by_settings(wanted, settings)
     store = options.opened(settings, create=init)
@@ -70,13 +71,17 @@ def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
         for user in wanted.users:
             user.hash_password(store)
         report_all_expired(store, settings)
-        return store.write_sync(lambda db: _apply(db, wanted, store, settings))
+        return store.write_sync(lambda db: _apply(db, wanted, store, settings, report))
     finally:
         store.shut()
 
 
 def _apply(
-    db: Connection, wanted: models.StateDocument, store: Store, settings: Settings
+    db: Connection,
+    wanted: models.StateDocument,
+    store: Store,
+    settings: Settings,
+    report: LoadReport,
 ) -> list[StateChange]:
     report_expired(db, settings)
     changes = wanted.apply(db)
@@ -85,6 +90,7 @@ def _apply(
         from hub.cli.operate import job
 
         job.ask(db, job.table_of(store, settings), "reports")
+    report.show_secrets(changes)
     return changes
 
 
@@ -121,23 +127,3 @@ def _urls(wanted: models.StateDocument) -> Iterator[tuple[str, str]]:
     for number, app in enumerate(wanted.apps):
         if app.hook is not None:
             yield f"apps[{number}].hook.url", app.hook.url
-
-
-def _report(changes: list[StateChange], as_json: bool) -> None:
-    rows = [{"kind": each.kind, "name": each.name, "outcome": each.outcome} for each in changes]
-    made = {
-        kind: {each.name: each.value for each in changes if each.value and each.kind == kind}
-        for kind in ("token", "app")
-    }
-    if as_json:
-        click.echo(
-            output.dumps({"changes": rows, "tokens": made["token"], "app_secrets": made["app"]})
-        )
-        return
-    output.print_rows(rows, as_json=False, empty="the document is empty")
-    counted = Counter(each.outcome for each in changes)
-    click.echo(", ".join(f"{counted[each]} {each}" for each in ("created", "updated", "unchanged")))
-    for name, value in made["token"].items():
-        click.echo(f"token of {name}: {value} (not shown again)")
-    for name, value in made["app"].items():
-        click.echo(f"client secret of {name}: {value} (not shown again)")
