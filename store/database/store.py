@@ -103,9 +103,14 @@ class Store:
         loop = asyncio.get_running_loop()
         if self._readers is None:
             self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="tocsin-reader")
-        return await loop.run_in_executor(
-            self._readers, lambda: self._read(lambda db: function(db, *args, **kwargs))
-        )
+        try:
+            reading = loop.run_in_executor(
+                self._readers, lambda: self._read(lambda db: function(db, *args, **kwargs))
+            )
+        except RuntimeError as error:
+            # The executor wants a further thread even if others will soon be free.
+            raise Unavailable(f"nothing can be read: {error}") from error
+        return await reading
 
     def _read(self, function: Callable[[Connection], T], *, bounded: bool = False) -> T:
         # Threads share sessions: a new one reads the schema and the first pages again.

@@ -57,6 +57,21 @@ async def test_a_long_read_moves_to_a_thread_and_still_answers(store: Store) -> 
     assert threads[-1] is not threading.current_thread()
 
 
+async def test_a_read_that_gets_no_thread_can_be_repeated(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system limits the threads of a user, a service and a container."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(Unavailable, match="nothing can be read: can't start new thread"):
+            await store.read(lambda db: db.require_thread())
+    await store.read(lambda db: db.require_thread())
+
+
 async def test_a_short_read_after_a_long_one_is_short_again(store: Store) -> None:
     threads: list[threading.Thread] = []
     await store.read(where, threads, LONG)
