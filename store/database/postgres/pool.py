@@ -52,13 +52,13 @@ ISOLATION = "SET default_transaction_isolation = 'read committed'"
 # An accepted event is on disk. A server may have this off for other programs. Other values stay.
 DURABLE = {"synchronous_commit": "on"}
 IN_USE = "all connections are in use"
-UNANSWERED = "the server does not answer"
+UNANSWERED = "the server, or the look-up of its name, does not answer"
 
 
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose class keeps the reason why the last one could not be made."""
 
-    last_error: ClassVar[str] = UNANSWERED
+    last_error: ClassVar[str] = IN_USE
 
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> "ErrorTrackingConnection":
@@ -121,9 +121,16 @@ class PostgresPool:
         except Unavailable as error:
             if isinstance(error.__cause__, PoolTimeout):
                 raise Unavailable(
-                    f"there is no connection to the database: {ErrorTrackingConnection.last_error}"
+                    f"there is no connection to the database: {self._reason()}"
                 ) from error
             raise
+
+    def _reason(self) -> str:
+        """Return why there is no connection."""
+        reason = ErrorTrackingConnection.last_error
+        with self._lock:
+            opened = sum(not raw.closed for raw in self._open)
+        return UNANSWERED if reason == IN_USE and opened < MOST else reason
 
     def _fail_fast(self) -> None:
         if self._away is None:
