@@ -51,7 +51,7 @@ def load(configuration: Configuration, file: BinaryIO, init: bool, as_json: bool
 
     Loading it again changes nothing, and things that it does not mention stay. A token without a
     value and an app without a secret get random ones, which are shown once, before anything is
-    stored. If the command then fails, they are not valid.
+    stored. If the command then fails, they may not be valid.
     """
     text, report = "", LoadReport(as_json=as_json)
     try:
