@@ -17,6 +17,9 @@ from worker.http.tls_contexts import TlsChoice
 MAX_HEAD = 16384
 MAX_INTERIM = 8
 EARLY = 0.002  # seconds that a timer of the event loop may fire too early
+# If a timer fires so many seconds late, the process stood still, as when its machine sleeps.
+STANDSTILL = 0.5
+ONE_PASS = 0.01  # seconds until the event loop has read what has come
 ONE_WRITE = 262144  # up to this size, copying head and body together is cheaper than two writes
 # If the receiver closes a connection within this many seconds of its first answer, it keeps none.
 EARLY_CLOSE = 1.0
@@ -53,10 +56,10 @@ class HttpConnection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_again", "_alarm", "_answer", "_body", "_done", "_first", "_interim", "_loop", "_parser",
-        "_paused", "_raw", "_reusable", "_room", "_seconds", "_started", "_waiter", "_when", "_why",
-        "address", "closed", "closed_after", "closed_early", "exchanges", "origin", "owner",
-        "since", "transport",
+        "_again", "_alarm", "_answer", "_body", "_done", "_first", "_interim", "_loop",
+        "_overslept", "_parser", "_paused", "_raw", "_reusable", "_room", "_seconds", "_started",
+        "_waiter", "_when", "_why", "address", "closed", "closed_after", "closed_early",
+        "exchanges", "origin", "owner", "since", "transport",
     )  # fmt: skip
 
     def __init__(self, owner: ConnectionOwner, origin: Origin, address: str) -> None:
@@ -90,12 +93,16 @@ class HttpConnection(asyncio.Protocol):
         # would be one more call for every delivery to a busy endpoint.
         if perf_counter() - self.since < fresh_seconds:
             return True
-        readable = select.poll()
-        readable.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
-        if readable.poll(0):
+        if self._has_input():
             self._note_close()
             return False
         return True
+
+    def _has_input(self) -> bool:
+        """Return whether bytes, or the end, have come that the event loop has not read."""
+        readable = select.poll()
+        readable.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(readable.poll(0))
 
     def exchange(
         self,
@@ -122,7 +129,7 @@ class HttpConnection(asyncio.Protocol):
         self._room = keep
         self._interim = 0
         self._first = 0.0
-        self._done = self._reusable = False
+        self._done = self._reusable = self._overslept = False
         self._again = self.exchanges > 0 and head.startswith(SAFE)
         self._when, self._seconds = when, seconds
         if self._alarm is None or self._alarm.when() > when:
@@ -148,8 +155,13 @@ class HttpConnection(asyncio.Protocol):
         self._alarm = None
         if self._answer is None:
             return
-        if self._loop.time() < self._when - EARLY:
+        late = self._loop.time() - self._when
+        if late < -EARLY:
             self._set_alarm()
+        elif late > STANDSTILL and not self._overslept and self._has_input():
+            # uvloop calls timers before it reads an answer that has come meanwhile.
+            self._overslept = True
+            self._alarm = self._loop.call_later(ONE_PASS, self._on_alarm)
         else:
             seconds = self._seconds
             self._fail(f"timeout: {self._stage()}: no whole answer within {seconds:g} s")

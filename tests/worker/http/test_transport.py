@@ -7,9 +7,11 @@ import resource
 import socket
 import ssl
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from receivers import OK, Call, Receiver, deaf, ok, repeats, says, self_signed, 
 from transports import LOOPBACK, anyio_backend, opened, post, settled
 from waiting import PATIENCE
 
+from worker.http import connection
 from worker.http.answer import NoDescriptor, NoThread
 from worker.http.client import GuardedClient, RequestFailed
 from worker.http.guard import Endpoint, Guard
@@ -60,6 +63,52 @@ def deadlines(first: float) -> Iterator[float]:
     while first < PATIENCE / 2:
         yield first
         first *= 5
+
+
+class Standstill:
+    """A receiver in a thread, which answers one request while the event loop stands still."""
+
+    def __init__(self) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/"
+        self.asked, self._stands = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._answer)
+        self._thread.start()
+
+    def _answer(self) -> None:
+        with self._listening, self._listening.accept()[0] as peer, suppress(OSError):
+            peer.recv(65536)
+            self.asked.set()
+            self._stands.wait(PATIENCE)
+            peer.sendall(OK)
+
+    def last(self, seconds: float) -> None:
+        """Stand still for so long, and until the answer is there. Another call does nothing."""
+        if not self._stands.is_set():
+            self._stands.set()
+            self._thread.join(PATIENCE)
+            time.sleep(seconds)
+
+
+async def test_an_answer_that_came_during_a_standstill_counts(transport: Transport):
+    """A machine sleeps, or is moved, while the event loop waits for answers."""
+    loop = asyncio.get_running_loop()
+    for deadline in deadlines(0.2):
+        standstill = Standstill()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            posting = asyncio.create_task(post(transport, standstill.url, deadline=deadline))
+            await asyncio.to_thread(standstill.asked.wait, PATIENCE)
+            # On a busy machine, the deadline may be over.
+            seconds = 0.0 if posting.done() else deadline + 2 * connection.STANDSTILL
+            loop.add_reader(ours, partial(standstill.last, seconds))
+            theirs.send(b"x")
+            reply = await posting
+            loop.remove_reader(ours)
+        standstill.last(0)
+        if seconds:
+            break
+    assert (reply.status, reply.error) == (200, None)
 
 
 async def test_an_answer_is_read_with_its_headers(transport: Transport):
