@@ -3,6 +3,7 @@
 import os
 import socket
 import ssl
+from typing import ClassVar
 
 # This many bytes of an answer's body are read and recorded, unless a caller asks for others.
 MAX_BODY = 65536
@@ -15,19 +16,20 @@ class Withheld(Exception):
 class Shortage(Withheld):
     """A request was not sent, because the system gives this process no more of something."""
 
-    lacking = ""
+    # mypyc gives exceptions no defaults of other attributes.
+    lacking: ClassVar[str] = ""
 
 
 class NoDescriptor(Shortage):
     """A request was not sent, because this process may open no more files and connections."""
 
-    lacking = "a file descriptor"
+    lacking: ClassVar[str] = "a file descriptor"
 
 
 class NoThread(Shortage):
     """A request was not sent, because this process may start no thread to resolve a name."""
 
-    lacking = "a thread"
+    lacking: ClassVar[str] = "a thread"
 
 
 class ExchangeResult:
