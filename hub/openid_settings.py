@@ -86,9 +86,14 @@ def is_secure(url: str) -> bool:
     """
     try:
         parts = urlsplit(url)
+        # It raises ValueError for a port that is no number below 65536.
+        _ = parts.port
     except ValueError:
         return False
     if parts.query or parts.fragment or parts.username is not None or not parts.hostname:
+        return False
+    # `urlsplit` leaves out line breaks, but a header or a request has the whole text.
+    if not url.isprintable():
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
 

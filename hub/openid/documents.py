@@ -51,7 +51,8 @@ async def fetch(
             return await _fetch(client, method, url, **given)
     except TimeoutError:
         raise ProviderUnavailable(f"{url} did not answer within {PATIENCE:g} s") from None
-    except httpx.HTTPError as error:
+    # httpx raises one of the last two for a host name that cannot be encoded.
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         why = str(error) or type(error).__name__
         raise ProviderUnavailable(f"{url} cannot be reached: {why}") from None
 

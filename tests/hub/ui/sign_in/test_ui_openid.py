@@ -289,7 +289,9 @@ async def test_userinfo_that_does_not_fit_is_refused(
         assert (await browser.get("/ui")).status_code == 303
 
 
-@pytest.mark.parametrize("address", ["", "http://elsewhere.example/x", 5])
+@pytest.mark.parametrize(
+    "address", ["", "http://elsewhere.example/x", 5, "https://127.0.0.1:99999/"]
+)
 async def test_an_endpoint_that_is_not_needed_may_be_unusable(
     store: Store, octo: Any, site: OpenIDSite, address: Any
 ) -> None:
@@ -297,6 +299,16 @@ async def test_an_endpoint_that_is_not_needed_may_be_unusable(
     async with open_dashboard(store, **settings(site)) as browser:
         assert (await through(browser, site)).status_code == 200
         assert (await browser.post("/ui/sign-out")).status_code == 303
+
+
+@pytest.mark.parametrize("name", ["token_endpoint", "jwks_uri"])
+async def test_an_endpoint_whose_host_cannot_be_encoded_is_answered_with_502(
+    store: Store, octo: Any, site: OpenIDSite, name: str
+) -> None:
+    site.described = {name: "https://xn--/"}
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, "https://xn--/" in text_of(answer.text)) == (502, True)
 
 
 async def test_userinfo_that_cannot_be_fetched_is_answered_with_502(
