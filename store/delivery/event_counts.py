@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from store.database.connection import Connection, json_array
-from store.delivery.incoming import EXAMPLE_SOURCE
+from store.delivery.incoming import EXAMPLE_SOURCES
 from store.hook_state.hook_list import SUBSCRIPTIONS
 from store.hooks.event_names import WILDCARD
 from store.monitoring import name_search
@@ -34,7 +34,7 @@ def by_name(
         given["name"] = name
     rows = db.tuples(
         "SELECT f.name, count(*), max(f.received_at),"
-        f" max(CASE WHEN f.source_id <> {EXAMPLE_SOURCE} THEN f.id END)"
+        f" max(CASE WHEN f.source_id NOT IN {EXAMPLE_SOURCES} THEN f.id END)"
         " FROM (SELECT e.id, e.name, e.repo_id, e.source_id, e.received_at"
         f" FROM event e ORDER BY e.id DESC LIMIT :looked) AS f WHERE 1 = 1{where} GROUP BY f.name",
         looked=LOOKED,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from store.database.connection import Connection, Row, json_array
 from store.delivery import delivery_queries
 from store.delivery.event_fields import COLUMNS
-from store.delivery.incoming import EXAMPLE_SOURCE
+from store.delivery.incoming import EXAMPLE_SOURCES
 from store.hooks.hook_targets import EVERYWHERE
 
 # An event's deliveries are counted up to this number.
@@ -125,7 +125,8 @@ def latest(db: Connection, repo_id: int, name: str) -> Row | None:
     """
     return db.one(
         f"SELECT {COLUMNS} FROM event e WHERE e.repo_id = :repo_id AND e.name = :name"
-        f" AND e.body IS NOT NULL AND e.source_id <> {EXAMPLE_SOURCE} ORDER BY e.id DESC LIMIT 1",
+        f" AND e.body IS NOT NULL AND e.source_id NOT IN {EXAMPLE_SOURCES}"
+        " ORDER BY e.id DESC LIMIT 1",
         repo_id=repo_id,
         name=name,
     )

@@ -11,6 +11,7 @@ from store.trace_context import TraceContext
 # that a person sent to one hook, and SHARED_EXAMPLE_SOURCE one for all hooks that subscribe. None
 # of these events changes the state.
 LOCAL_SOURCE, REPUBLISHED_SOURCE, EXAMPLE_SOURCE, SHARED_EXAMPLE_SOURCE = -1, -2, -3, -4
+EXAMPLE_SOURCES = (EXAMPLE_SOURCE, SHARED_EXAMPLE_SOURCE)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from hub.ui.catalog.examples import MOST_READ
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import events
-from store.delivery.incoming import EXAMPLE_SOURCE
+from store.delivery.incoming import EXAMPLE_SOURCES
 from store.delivery.listing import event_page
 from store.delivery.listing.event_page import EventFilter
 
@@ -58,7 +58,9 @@ def seen_members(ctx: ViewContext, name: str) -> SeenMembers:
     wanted = EventFilter(name=name, repo_ids=ctx.repositories())
     rows, _ = event_page.page(ctx.db, wanted, READ)
     ids = [
-        row["id"] for row in rows if row["source_id"] != EXAMPLE_SOURCE and row["size"] <= MOST_READ
+        row["id"]
+        for row in rows
+        if row["source_id"] not in EXAMPLE_SOURCES and row["size"] <= MOST_READ
     ]
     read = events.get_many(ctx.db, ids, READ * MOST_READ).values()
     stored = [(row, payload) for row in read if (payload := _object(row)) is not None]

@@ -14,7 +14,9 @@ from hub.ui.catalog.meanings import meaning
 from store import Connection
 from store.accounts import accounts, apps
 from store.apps import app_hooks, installations
-from store.delivery import event_counts
+from store.delivery import event_counts, event_queries
+from store.delivery.events import accept_all
+from store.delivery.incoming import EXAMPLE_SOURCES, IncomingEvent
 from store.hooks import hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.hooks.hook_targets import EVERYWHERE, SYSTEM, organization
@@ -74,6 +76,23 @@ async def test_the_example_is_a_stored_payload_that_one_may_see(world: World) ->
         assert "the payload of event" in page
         assert "refs/heads/ours" in page
         assert "made up" not in page
+
+
+@pytest.mark.parametrize("source", EXAMPLE_SOURCES)
+async def test_an_example_that_was_sent_is_no_payload_of_the_platform(
+    world: World, source: int
+) -> None:
+    world.send(world.good, "real", body=b'{"ref": "refs/heads/ours"}')
+    repo_id = world.good["repo_id"]
+    sent = IncomingEvent(repo_id, "sent", repo_id, "push", b'{"invented": 1}', source_id=source)
+    world.store.write_sync(accept_all, [sent])
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = text_of(await browser.page("/ui/catalogue/push"))
+    assert "refs/heads/ours" in page
+    assert "invented" not in page
+    latest = world.store.read_sync(event_queries.latest, repo_id, "push")
+    assert latest is not None
+    assert latest["guid"] == "real"
 
 
 async def test_the_examples_of_a_hook_are_complete(world: World) -> None:
