@@ -1,5 +1,6 @@
 """The OpenID Connect provider: its description, its keys, and the exchange of codes for claims."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -25,6 +26,8 @@ LEAST_BETWEEN = 30
 # How many codes are exchanged at the same time: in all, and from one address.
 AT_ONCE, AT_ONCE_EACH = 64, 8
 MOST_KEYS = 100
+# The error for a header with anything else, such as a space at its end, would show the token.
+VISIBLE = re.compile("[!-~]+")
 
 
 class ProviderMetadata(BaseModel):
@@ -157,7 +160,7 @@ class OpenIDProvider:
         url = metadata.userinfo_endpoint
         if claims.keys() >= set(self._wanted) or url is None or not isinstance(token, str):
             return claims
-        if not (token.isascii() and token.isprintable()):
+        if not VISIBLE.fullmatch(token):
             raise ProviderUnavailable("The provider sent an access token that cannot be used.")
         status, found = await self._fetch("GET", url, headers={"authorization": f"Bearer {token}"})
         if status != 200:

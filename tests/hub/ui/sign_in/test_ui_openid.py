@@ -320,10 +320,11 @@ async def test_userinfo_that_cannot_be_fetched_is_answered_with_502(
         assert (answer.status_code, "/nowhere" in text_of(answer.text)) == (502, True)
 
 
+@pytest.mark.parametrize("access", ["a\nsecret \u2603", "a-secret ", "\x7fsecret"])
 async def test_an_access_token_that_no_header_can_hold_is_not_shown(
-    store: Store, octo: Any, site: OpenIDSite
+    store: Store, octo: Any, site: OpenIDSite, access: str
 ) -> None:
-    site.claims, site.info, site.access = {}, EMAIL, "a\nsecret \u2603"
+    site.claims, site.info, site.access = {}, EMAIL, access
     async with open_dashboard(store, **settings(site)) as browser:
         answer = await through(browser, site)
         assert (answer.status_code, "cannot be used" in text_of(answer.text)) == (502, True)
