@@ -51,10 +51,10 @@ def _join(db: Connection, settings: Settings, organization: str, login: str, rol
 @click.argument("login", shell_complete=suggestions.logins)
 @options.configured
 def leave(configuration: Configuration, organization: str, login: str) -> None:
-    """End the membership of the user LOGIN in ORGANIZATION and in its teams.
+    """End the membership of the user LOGIN in ORGANIZATION.
 
-    Roles that the user was given in single repositories stay. The seat at the assistant ends with
-    the billing cycle.
+    The memberships in its teams end, too. Roles that the user was given in single repositories
+    stay. The seat at the assistant ends with the billing cycle.
     """
     with options.opening(configuration.settings) as store:
         report_all_expired(store, configuration.settings)

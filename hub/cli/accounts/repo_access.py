@@ -35,7 +35,7 @@ def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> No
 @click.argument("login", shell_complete=suggestions.logins)
 @options.with_store
 def revoke(store: Store, full_name: tuple[str, str], login: str) -> None:
-    """Take away the role that the user LOGIN was given in a repository.
+    """Take away the role of the user LOGIN in a repository.
 
     A role that the user has as a member of the organization, through a team, or because the
     repository is public, stays: the command prints it.
