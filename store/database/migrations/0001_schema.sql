@@ -1161,6 +1161,9 @@ CREATE TABLE check_suite (
 );
 
 CREATE INDEX check_suite_commit ON check_suite (repo_id, head_sha, number);
+-- A commit can have thousands of suites, and few of them describe it.
+CREATE INDEX check_suite_described ON check_suite (repo_id, head_sha, number)
+    WHERE head_commit IS NOT NULL;
 
 CREATE INDEX check_suite_own_app ON check_suite (app_id) WHERE app_id IS NOT NULL;
 
