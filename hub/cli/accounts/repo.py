@@ -19,9 +19,9 @@ FULL_NAME = click.argument("full_name", metavar="OWNER/NAME", type=FullNameType(
             "Remove a repository with its hooks, issues and subscriptions.",
         ),
         "grant": ("accounts.repo_access:grant", "Give the user LOGIN a ROLE in a repository."),
-        "revoke": (
-            "accounts.repo_access:revoke",
-            "Take away the role of the user LOGIN in a repository.",
+        "withdraw": (
+            "accounts.repo_access:withdraw",
+            "Withdraw the role of the user LOGIN in a repository.",
         ),
         "rename": ("accounts.repo_access:rename", "Rename a repository to NAME."),
     },

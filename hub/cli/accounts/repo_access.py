@@ -1,4 +1,4 @@
-"""`tocsin repo grant`, `revoke` and `rename`: the roles in a repository, and its name."""
+"""`tocsin repo grant`, `withdraw` and `rename`: the roles in a repository, and its name."""
 
 import click
 
@@ -30,12 +30,12 @@ def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> No
     click.echo(f"{login} has the role {role} in {'/'.join(full_name)}")
 
 
-@command(examples=["tocsin repo revoke ada/bell-tower bob"])
+@command(examples=["tocsin repo withdraw ada/bell-tower bob"])
 @FULL_NAME
 @click.argument("login", shell_complete=suggestions.logins)
 @options.with_store
-def revoke(store: Store, full_name: tuple[str, str], login: str) -> None:
-    """Take away the role of the user LOGIN in a repository.
+def withdraw(store: Store, full_name: tuple[str, str], login: str) -> None:
+    """Withdraw the role of the user LOGIN in a repository.
 
     A role that the user has as a member of the organization, through a team, or because the
     repository is public, stays: the command prints it.

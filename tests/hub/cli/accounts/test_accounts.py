@@ -110,14 +110,14 @@ def test_a_role_is_taken_away(run, listed):
     run("repo", "add", "tower/clock", "--private")
     for name in ("ada/bell", "tower/clock"):
         run("repo", "grant", name, "bob", "admin")
-    said = run("repo", "revoke", "tower/clock", "bob").stdout
+    said = run("repo", "withdraw", "tower/clock", "bob").stdout
     assert said == "bob has no role in tower/clock now\n"
-    said = run("repo", "revoke", "ada/bell", "bob").stdout
+    said = run("repo", "withdraw", "ada/bell", "bob").stdout
     assert said == "bob has the role read in ada/bell now\n"
     assert [row["collaborators"] for row in listed("repo", "list")] == [{}, {}]
-    refused = run("repo", "revoke", "tower/clock", "bob", code=4).stderr
+    refused = run("repo", "withdraw", "tower/clock", "bob", code=4).stderr
     assert "bob was given no role in tower/clock: `tocsin repo show tower/clock` lists" in refused
-    run("repo", "revoke", "tower/clock", "eve", code=4)
+    run("repo", "withdraw", "tower/clock", "eve", code=4)
 
 
 def test_repositories(run, listed, store: Store):
