@@ -160,13 +160,17 @@ class Admission:
             self._start(lane)
 
     def wake_after(self, lane: Lane, seconds: float) -> None:
-        """Start the lane after this many seconds, unless a timer is set already."""
-        if not lane.has_timer:
-            lane.has_timer = True
-            self._loop.call_later(seconds, self._on_timer, lane)
+        """Start the lane after this many seconds, unless a timer is set that ends earlier."""
+        when = self._loop.time() + seconds
+        if lane.timer is not None:
+            if lane.timer.when() <= when:
+                return
+            # It was for a rest that a change of the hook has ended.
+            lane.timer.cancel()
+        lane.timer = self._loop.call_at(when, self._on_timer, lane)
 
     def _on_timer(self, lane: Lane) -> None:
-        lane.has_timer = False
+        lane.timer = None
         now = self._loop.time()
         lane.end_cooldown(now)
         if lane.cooldown_until:

@@ -95,8 +95,8 @@ class Lane:
     waiting: bool = False
     """Whether the lane waits at the limit that all lanes share."""
     waiting_since: float = 0.0
-    has_timer: bool = False
-    """Whether a timer will start the lane again."""
+    timer: asyncio.TimerHandle | None = None
+    """The timer that will start the lane again."""
     held_until: int = 0
     """The time (microseconds of the store's clock) before which the receiver asked for nothing."""
     reported: dict[str, str] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Lane:
 
         Removing it then only loses its window.
         """
-        held = self.queue or self.in_flight or self.has_timer or self.waiting
+        held = self.queue or self.in_flight or self.timer or self.waiting
         expects = self.backlog or self.claiming or self.next_due is not None or self.held_until
         return not (held or expects)
 

@@ -528,6 +528,35 @@ async def test_a_new_url_has_failures_of_its_own(harness: WorkerHarness) -> None
     assert resting_until(harness, hook_id) == until_then
 
 
+async def test_a_new_url_rests_no_longer_than_its_own_failures_say(
+    harness: WorkerHarness,
+) -> None:
+    harness.tuning = LASTING
+    hook_id = await resting(harness)
+    harness.clock.advance(1)
+    harness.edit(hook_id, url="https://mended.example/hook")
+    await harness.pass_time(1)
+    await until(lambda: len(harness.network.posts) == 4 + 3)
+    await until(lambda: not harness.leased())
+    hasten(LASTING.first_cooldown)
+    await until(lambda: len(harness.network.posts) == 4 + 3 + 1)
+
+
+async def test_a_hook_with_a_rate_keeps_it_after_a_change_during_its_rest(
+    harness: WorkerHarness,
+) -> None:
+    harness.tuning = LASTING
+    hook_id = await resting(harness)
+    harness.clock.advance(1)
+    options = {"breaker": 3, "concurrency": 1, "rate": 1}
+    harness.edit(hook_id, url="https://mended.example/hook", options=options)
+    harness.network.script = lambda post: said()
+    await harness.pass_time(1)
+    await until(lambda: harness.states(hook_id)["delivered"] >= 1)
+    hasten(1)
+    await until(lambda: harness.states(hook_id)["delivered"] >= 2)
+
+
 async def test_a_failing_hook_gets_one_request_at_once_after_a_restart(
     harness: WorkerHarness,
 ) -> None:

@@ -173,7 +173,7 @@ def test_a_lane_is_idle_only_if_nothing_would_be_lost() -> None:
     assert lane().idle
     assert not lane(1).idle
     for name, value in (
-        ("in_flight", 1), ("backlog", True), ("has_timer", True), ("waiting", True),
+        ("in_flight", 1), ("backlog", True), ("timer", object()), ("waiting", True),
         ("held_until", 5),
         ("next_due", 5), ("claiming", True),
     ):  # fmt: skip
