@@ -198,10 +198,11 @@ class Protocol(HttpToolsProtocol):
 
     def feed(self, data: bytes | memoryview) -> None:
         """Parse data from the client. Reject data that is not HTTP."""
+        end: int | None = None
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._ignore_upgrade(data[upgrade.args[0] :])
+            end = upgrade.args[0]
         except httptools.HttpParserError as error:
             cause = error.__context__
             if isinstance(cause, NoMoreRequests):
@@ -209,6 +210,9 @@ class Protocol(HttpToolsProtocol):
             else:
                 no_http = Malformed(f"This is not an HTTP request: {error}.")
                 self._refuse(cause if isinstance(cause, HubError) else no_http)
+        if end is not None:
+            # In the handler, the context of the next error would be the upgrade, not its cause.
+            self._ignore_upgrade(data[end:])
 
     def _ignore_upgrade(self, rest: bytes | memoryview) -> None:
         """Read the body of a request that offers another protocol.

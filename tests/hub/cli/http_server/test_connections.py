@@ -472,6 +472,19 @@ async def test_a_body_after_an_offer_of_another_protocol_is_read(world, body, st
     assert world.app.bodies == [REQUEST]
 
 
+@pytest.mark.parametrize("body", [WHOLE, CHUNKED])
+@pytest.mark.parametrize("behind", [b"", REQUEST])
+async def test_a_body_in_one_piece_with_an_offer_of_another_protocol_is_no_error(
+    world, body, behind, caplog
+):
+    client = await world.connect()
+    await client.send(OFFER + body + behind)
+    assert (await client.answer())[0] == 200
+    assert await client.ended() == b""
+    assert world.app.bodies == [REQUEST]
+    assert "refused" not in caplog.text
+
+
 async def test_the_body_after_an_offer_of_another_protocol_is_bounded(world):
     client = await world.connect()
     await client.send(OFFER + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
