@@ -9,6 +9,7 @@ from hub.cli.console import exits, lookups, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, IdType, MomentType
 from hub.cli.console.grammar import command
 from hub.cli.console.interactive import stop_signals
+from hub.ui.formatting import pluralize
 from store import Connection, Store, clock
 from store.delivery.replays import replay_deliveries, replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
@@ -78,8 +79,8 @@ def replay(
         return chosen, *replay_selection.total(db, chosen, after)
 
     chosen, many, newest = store.read_sync(count)
-    noun = "delivery" if many == 1 else "deliveries"
-    click.echo(f"{many} {noun} of events since {clock.iso(since)}")
+    named = pluralize(many, "delivery", "deliveries")
+    click.echo(f"{named} of events since {clock.iso(since)}")
     if many and not dry_run:
         first = max(store.read_sync(replay_selection.id_range, chosen)[0], after)
         _run(many, first, newest, _batches(store, chosen, first, newest))
@@ -123,7 +124,8 @@ def _run(many: int, after: int, newest: int, batches: Iterator[tuple[int, int]])
     except (StoreError, click.exceptions.Exit):
         output.print_note(f"stopped after {total} of {many}; the same with --after {after} goes on")
         raise
-    click.echo("1 delivery is on its way" if total == 1 else f"{total} deliveries are on their way")
+    named = pluralize(total, "delivery", "deliveries")
+    click.echo(f"{named} {'is on its' if total == 1 else 'are on their'} way")
 
 
 def _progress() -> Progress:
