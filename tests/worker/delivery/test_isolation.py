@@ -515,7 +515,8 @@ async def test_one_failed_probe_of_a_changed_hook_opens_its_breaker(
     assert len(harness.network.posts) == 5
 
 
-async def test_a_new_url_has_failures_of_its_own(harness: WorkerHarness) -> None:
+async def failing_at_a_new_url(harness: WorkerHarness) -> int:
+    """A hook whose first URL had failed, and whose second one has just opened its breaker too."""
     harness.tuning = LASTING
     hook_id = await resting(harness)
     harness.clock.advance(1)
@@ -524,6 +525,11 @@ async def test_a_new_url_has_failures_of_its_own(harness: WorkerHarness) -> None
     await harness.pass_time(1)
     await until(lambda: len(harness.network.posts) == 4 + 3)
     await until(lambda: not harness.leased())
+    return hook_id
+
+
+async def test_a_new_url_has_failures_of_its_own(harness: WorkerHarness) -> None:
+    hook_id = await failing_at_a_new_url(harness)
     until_then = harness.clock.now() + round(LASTING.first_cooldown * SECOND)
     assert resting_until(harness, hook_id) == until_then
 
@@ -531,13 +537,7 @@ async def test_a_new_url_has_failures_of_its_own(harness: WorkerHarness) -> None
 async def test_a_new_url_rests_no_longer_than_its_own_failures_say(
     harness: WorkerHarness,
 ) -> None:
-    harness.tuning = LASTING
-    hook_id = await resting(harness)
-    harness.clock.advance(1)
-    harness.edit(hook_id, url="https://mended.example/hook")
-    await harness.pass_time(1)
-    await until(lambda: len(harness.network.posts) == 4 + 3)
-    await until(lambda: not harness.leased())
+    await failing_at_a_new_url(harness)
     hasten(LASTING.first_cooldown)
     await until(lambda: len(harness.network.posts) == 4 + 3 + 1)
 
