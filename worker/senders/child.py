@@ -37,11 +37,12 @@ OWN_PROGRAM = installed_program()
 class NotSent(Exception):
     """The sender process has not sent the request.
 
-    `address` has to be approved first. If it is None, the request was too late.
+    `address` has to be approved first. If it is None, the request was too late. `seconds` is how
+    long the process was resolving and connecting.
     """
 
-    def __init__(self, address: str | None) -> None:
-        self.address = address
+    def __init__(self, address: str | None, seconds: float) -> None:
+        self.address, self.seconds = address, seconds
 
 
 class SenderChild:
@@ -177,7 +178,7 @@ class SenderChild:
         if message[0] == ANSWER:
             waiting[0].set_result(self._result(*message[2:]))
         else:
-            waiting[0].set_exception(NotSent(message[2]))
+            waiting[0].set_exception(NotSent(message[2], message[3]))
 
     def _result(
         self,

@@ -16,7 +16,10 @@ CANCEL = 4  # number of a request
 # Messages to the worker, with their fields.
 ANSWER = 5  # number of a request, the members of its result, and how many connections are open
 READY = 7  # no fields
-NOT_SENT = 6  # number of a request, and the address that has to be approved first, or None
+NOT_SENT = 6  # number of a request, the address to approve first or None, seconds it took to dial
+
+# Seconds after which the worker has to decide again whether a request may be sent.
+LATE = 1.0
 
 TlsFields = bool | tuple[bool, str, str, str, bool, str]
 

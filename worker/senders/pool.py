@@ -6,13 +6,13 @@ It sends in this process while there is little to do, and under load in sender p
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from time import monotonic
 
 from worker.http.answer import ExchangeResult, Withheld
 from worker.http.endpoint import Endpoint
 from worker.http.tls_contexts import TlsChoice
 from worker.http.transport import Transport
-from worker.senders.child import NotSent
+from worker.senders.child import NotSent, SenderChild
+from worker.senders.messages import LATE
 from worker.senders.supervisor import SenderSupervisor
 from worker.signing.signatures import SigningRequest, sign
 
@@ -20,6 +20,8 @@ from worker.signing.signatures import SigningRequest, sign
 MOST_ADDRESSES = 4096
 # How often a request is handed over, at most.
 MOST_ROUNDS = 8
+# The largest body that is handed over. The copies of a larger one take as long as sending it.
+MOST_BODY = 128 * 1024
 
 
 class SenderPool:
@@ -53,19 +55,21 @@ class SenderPool:
         All else is as in HttpSender.
         """
         self._in_flight += 1
-        started = monotonic()
+        spent = 0.0
         try:
-            # If nothing else is under way, the way to a process would only cost time.
-            child = None if self._in_flight == 1 else self._supervisor.choose()
+            child = self._choose(body)
             if child is not None:
                 send = partial(child.request, endpoint, head, body, signing, deadline, verify_tls)
-                handed = await self._hand_over(
-                    send, endpoint.host, started, deadline, may_send, may_reach
-                )
-                if handed is not None:
+                try:
+                    result = await self._hand_over(
+                        send, endpoint.host, deadline, may_send, may_reach
+                    )
+                except NotSent as not_sent:
+                    spent = not_sent.seconds
+                else:
                     # If the process has ended, the signatures are made here, for the record.
-                    handed.signatures = handed.signatures or sign("", signing, body)[1]
-                    return handed
+                    result.signatures = result.signatures or sign("", signing, body)[1]
+                    return result
             signed, lines = sign(head, signing, body)
             result = await self._transport.post(
                 endpoint,
@@ -75,26 +79,33 @@ class SenderPool:
                 verify_tls=verify_tls,
                 may_send=may_send,
                 may_reach=may_reach,
-                spent=monotonic() - started,
+                spent=spent,
             )
             result.signatures = lines
             return result
         finally:
             self._in_flight -= 1
 
+    def _choose(self, body: bytes) -> SenderChild | None:
+        # If nothing else is under way, the way to a process would only cost time.
+        if self._in_flight == 1 or len(body) > MOST_BODY:
+            return None
+        return self._supervisor.choose()
+
     async def _hand_over(
         self,
         send: Callable[[Sequence[str], float], Awaitable[ExchangeResult]],
         host: str,
-        started: float,
         deadline: float,
         may_send: Callable[[], bool] | None,
         may_reach: Callable[[str], bool] | None,
-    ) -> ExchangeResult | None:
+    ) -> ExchangeResult:
         """Let a process send a request. It asks about each address that is not approved yet.
 
-        The deadline covers all rounds together. Return None if there were too many of them, because
-        the name may lead to another address each time.
+        The deadline covers the dialling of all rounds together. Raises NotSent with its seconds if
+        there were too many rounds, because the name may lead to another address each time, and if
+        the process has too much to do. The receiver has no part in that, so its time does not
+        count.
         """
         approved: list[str] = []
         spent, address = 0.0, self._addresses.get(host)
@@ -108,13 +119,16 @@ class SenderPool:
             try:
                 result = await send(approved, spent)
             except NotSent as not_sent:
-                address, spent = not_sent.address, monotonic() - started
+                address = not_sent.address
+                spent += not_sent.seconds
                 if spent >= deadline:
                     return _late(deadline)
+                if address is None and not_sent.seconds < LATE:
+                    break
             else:
                 self._remember(host, result)
                 return result
-        return None
+        raise NotSent(None, spent)
 
     def _remember(self, host: str, result: ExchangeResult) -> None:
         if result.address is None or self._addresses.get(host) == result.address:

@@ -23,6 +23,7 @@ from worker.senders.messages import (
     CANCEL,
     CONFIGURE,
     FORGET,
+    LATE,
     NOT_SENT,
     READY,
     SEND,
@@ -33,9 +34,6 @@ from worker.senders.messages import (
 from worker.signing.signatures import sign
 
 log = logging.getLogger("tocsin.sender")
-
-# Seconds after which the worker has to decide again whether a request may be sent.
-LATE = 1.0
 
 
 class SenderProcess:
@@ -99,10 +97,12 @@ class SenderProcess:
                 refused.append(address)
             return not refused
 
+        began = monotonic()
         try:
             result = await self._send(request, body, may_reach)
         except Withheld:
-            self._reply((NOT_SENT, number, refused[0] if refused else None))
+            address = refused[0] if refused else None
+            self._reply((NOT_SENT, number, address, monotonic() - began))
         except Exception as error:
             log.exception("request %d", number)
             result = ExchangeResult()

@@ -20,7 +20,8 @@ from worker.http.endpoint import parse
 from worker.http.guard import Guard
 from worker.http.transport import Transport
 from worker.senders.child import ENDED, MOST_BODIES, NotSent
-from worker.senders.pool import MOST_ROUNDS, SenderPool
+from worker.senders.messages import LATE
+from worker.senders.pool import MOST_BODY, MOST_ROUNDS, SenderPool
 from worker.senders.supervisor import SenderSupervisor
 from worker.settings import WorkerSettings
 from worker.signing.sign import Signer
@@ -172,14 +173,30 @@ async def test_a_body_is_handed_over_once_and_few_are_kept() -> None:
         assert sorted(receiver.bodies[len(bodies) :]) == sorted([bodies[0], bodies[-1]])
 
 
-async def test_large_bodies_are_sent_and_large_answers_truncated() -> None:
+@pytest.mark.parametrize("size", [MOST_BODY, 10_000_000])
+async def test_large_bodies_are_sent_and_large_answers_truncated(size: int) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + b"x" * 200_000
-    body = os.urandom(500_000) * 20
+    body = os.urandom(size)
     async with senders() as made, serving(says(answer)) as receiver:
         result = await made.post(receiver, body)
         assert receiver.bodies == [body]
         assert result.truncated
         assert len(result.body) == 65_536
+
+
+async def test_a_body_that_takes_long_to_hand_over_is_sent_by_the_worker() -> None:
+    async with senders() as made, serving(ok) as receiver:
+        (child,) = made.supervisor.ready
+        request, sizes = child.request, set[int]()
+
+        async def counts(*fields: Any) -> ExchangeResult:
+            sizes.add(len(fields[2]))
+            return await request(*fields)
+
+        child.request = counts  # type: ignore[method-assign]
+        for size in (MOST_BODY, MOST_BODY + 1):
+            assert (await made.post(receiver, b"x" * size)).status == 200
+        assert sizes == {MOST_BODY}
 
 
 @pytest.mark.parametrize(
@@ -254,8 +271,7 @@ async def test_the_deadline_covers_all_addresses_of_a_name() -> None:
 
         async def asks_again(*request: Any) -> ExchangeResult:
             given.append(request[-1])
-            await asyncio.sleep(pause)
-            raise NotSent(f"127.0.0.{len(given)}")
+            raise NotSent(f"127.0.0.{len(given)}", pause)
 
         child.request = asks_again  # type: ignore[method-assign]
         pause = 0.0
@@ -291,6 +307,27 @@ async def test_a_process_that_is_late_asks_again() -> None:
             await post
         assert len(decided) == 2
         assert receiver.bodies == []
+
+
+async def test_the_time_that_a_process_needs_for_others_is_no_failure() -> None:
+    """Under load, a process may begin with a request only after the request's whole deadline."""
+    async with senders() as made, serving(ok) as receiver:
+        (child,) = made.supervisor.ready
+        given: list[float] = []
+
+        async def is_late(*request: Any) -> ExchangeResult:
+            given.append(request[-1])
+            raise NotSent(None, dialled)
+
+        child.request = is_late  # type: ignore[method-assign]
+        dialled = 0.0
+        assert (await made.post(receiver)).status == 200, "this process sends it"
+        assert given == [0.0]
+        dialled = LATE
+        given.clear()
+        found = await made.post(receiver, deadline=2 * LATE)
+        assert found.error == "timeout: connect: not done within 2 s", "the receiver was slow"
+        assert given == [0.0, LATE]
 
 
 async def test_other_rules_apply_to_the_processes_too() -> None:
