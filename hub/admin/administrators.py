@@ -12,7 +12,7 @@ from starlette.types import Scope
 from hub.admin_settings import AdminSettings, token_of
 from hub.auth import credentials
 from hub.auth.token_rights import check_scopes, covers
-from hub.http.client_address import is_loopback
+from hub.http.client_address import is_forwarded, is_loopback
 from hub.http.errors import Blocked, Unauthenticated
 from hub.rest.authenticate import has_too_many
 from hub.rest.context import Services
@@ -21,10 +21,6 @@ from store import Connection
 
 LOOK, RUN = ("read:enterprise",), ("admin:enterprise",)
 """The scopes of a site administrator's token to see the installation, and to operate it."""
-
-# Headers that proxies add. A request with one of them is not a direct one.
-FORWARDED = {b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip"}
-FORWARDED_PREFIXES = (b"x-forwarded-", b"cf-", b"x-original-")
 
 
 class AdminAuth:
@@ -121,7 +117,7 @@ def is_proxied(services: Services) -> bool:
 def is_local(scope: Scope) -> bool:
     """Return whether a request comes directly from a process on this machine."""
     headers = dict(scope["headers"])
-    if FORWARDED & headers.keys() or any(name.startswith(FORWARDED_PREFIXES) for name in headers):
+    if is_forwarded(headers):
         return False
     # HTTP/1.0 indicates a proxy that adds no header. Another Host indicates a browser that was led
     # here by a foreign name.

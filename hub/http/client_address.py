@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from starlette.types import Scope
@@ -13,7 +13,15 @@ LONGEST = 100
 MOST_HOPS = 32
 # Some proxies add the client's port, such as Azure Application Gateway.
 WITH_PORT = re.compile(r"\[(.+)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
+# Headers that proxies add. A request with one of them is not a direct one.
+FORWARDED = {b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip"}
+FORWARDED_PREFIXES = (b"x-forwarded-", b"cf-", b"x-original-")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def is_forwarded(names: Iterable[bytes]) -> bool:
+    """Return whether a proxy has sent a request with these headers, whose names are lower case."""
+    return any(name in FORWARDED or name.startswith(FORWARDED_PREFIXES) for name in names)
 
 
 class ClientAddresses:

@@ -302,10 +302,8 @@ class Protocol(HttpToolsProtocol):
         # A response of uvicorn calls only `write`, `close` and `is_closing` of its transport.
         cycle.transport = cast("asyncio.Transport", self._writer)
         self._writer.is_head_next = True
-        if cycle.waiting_for_100_continue:
-            ending = with_early_end(cast("ASGIApp", app), cycle, self._end_after_newest)
-            app = cast("ASGI3Application", ending)
-        super()._start_asgi_task(cycle, app)
+        ending = with_early_end(cast("ASGIApp", app), cycle, self._end_after_newest)
+        super()._start_asgi_task(cycle, cast("ASGI3Application", ending))
 
     def _end_after_newest(self) -> None:
         self.cycle.keep_alive = False

@@ -420,6 +420,30 @@ async def test_a_response_in_place_of_100_continue_is_the_last(world, sent):
     assert world.app.paths == ["/"]
 
 
+async def test_a_response_before_a_forwarded_body_is_the_last(world):
+    """If its client aborts, HAProxy 2.6 sends another client's request in place of the body."""
+    client = await world.connect()
+    await client.send(
+        b"POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 90\r\n\r\nx"
+    )
+    status, headers, _ = await client.answer()
+    assert (status, headers["connection"]) == (200, "close")
+    await client.send(REQUEST * 5)
+    assert await client.ended() == b""
+    assert world.app.paths == ["/"]
+
+
+@pytest.mark.parametrize("path", [b"/", b"/body"])
+async def test_a_forwarded_body_that_has_come_keeps_the_connection(world, path):
+    client = await world.connect()
+    head = b"POST %b HTTP/1.1\r\nHost: x\r\nVia: 1.1 x\r\nContent-Length: 1\r\n\r\n" % path
+    for _ in range(2):
+        await client.send(head + b"x")
+        status, headers, _ = await client.answer()
+        assert status == 200
+        assert "connection" not in headers
+
+
 async def test_a_body_that_was_asked_for_keeps_the_connection(world):
     client = await world.connect()
     await client.send(WAITS.replace(b"POST /", b"POST /body"))
