@@ -12,9 +12,10 @@ def with_early_end(app: ASGIApp, cycle: RequestResponseCycle, end: Callable[[], 
     """Return an app that calls `end` before such a response.
 
     A client that waits for `100 Continue` does not have to send the body any more (RFC 9110,
-    section 10.1.1). If the connection were kept, its next request could be taken for the body. Of a
-    proxy, it could be a request of another client: HAProxy 2.6 sends it although the client of the
-    unfinished body has gone.
+    section 10.1.1). If the connection were kept, its next request could be taken for the body.
+
+    If the client of an unfinished body goes, HAProxy 2.6 sends another client's request on the same
+    connection.
     """
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:
