@@ -6,6 +6,7 @@ from time import perf_counter
 
 from worker.http.connection import HttpConnection, Origin
 from worker.http.idle_limits import IdleLimits
+from worker.http.starved_origins import StarvedOrigins
 
 CLOSE_SECONDS = 2.0
 # Seconds after which a receiver may have closed a connection although the event loop has not read
@@ -31,6 +32,7 @@ class Pool:
         self.fresh_seconds, self.doubted_rest = FRESH_SECONDS, DOUBTED_REST
         self.max_doubted = MAX_DOUBTED
         self.idle_limits = IdleLimits(MAX_DOUBTED)
+        self.starved = StarvedOrigins(self._close_idle)
         self._open: set[HttpConnection] = set()
         self._unkept: set[HttpConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -82,6 +84,9 @@ class Pool:
         """Keep a connection for a later exchange."""
         if self.closing or connection in self._unkept:
             connection.drop()
+            return
+        if connection.origin in self.starved:
+            connection.close()
             return
         if connection.exchanges > 1:
             self._doubted.pop(connection.origin, None)
@@ -141,6 +146,10 @@ class Pool:
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._all_closed.wait()
+
+    def _close_idle(self, origin: Origin) -> None:
+        for connection in list(self._idle.get(origin, ())):
+            self._remove(connection).close()
 
     def _keep_only_oldest(self, kept: list[HttpConnection]) -> None:
         """Close connections that are not used again. The end of the oldest shows how long the

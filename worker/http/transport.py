@@ -95,6 +95,8 @@ class Transport:
         answer = ExchangeResult()
         origin = (endpoint.scheme, endpoint.host, endpoint.port, verify_tls)
         connection = self.pool.acquire(origin)
+        starved = self.pool.starved
+        first = starved.watch(origin, deadline - spent) if connection is None else None
         try:
             if connection is None:
                 connection = await self._dialler.dial(
@@ -120,6 +122,8 @@ class Transport:
             answer.error = str(shortage)
         except DialError as error:
             answer.error = str(error)
+        finally:
+            starved.unwatch(first)
         answer.timings["total"] = int((perf_counter() - started) * 1e6)
         return answer
 

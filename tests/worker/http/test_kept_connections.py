@@ -16,7 +16,7 @@ from receivers import OK, Call, Receiver, ok, serving
 from transports import LOOPBACK, anyio_backend, opened, post, settled
 from worker_harness import WorkerHarness, settle, until
 
-from worker.http import connection, idle_limits
+from worker.http import connection, idle_limits, starved_origins
 from worker.http.answer import Withheld
 from worker.http.guard import Guard
 from worker.http.idle_limits import IdleLimits
@@ -203,6 +203,28 @@ async def test_a_withheld_request_is_not_sent(transport: Transport, kept: bool) 
 
 
 # Receivers that close after each answer without announcing it.
+
+
+async def test_a_receiver_may_serve_one_connection_at_a_time(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads the next connection only when the one before it is closed."""
+    monkeypatch.setattr(starved_origins, "SHARE", 0.0)
+    turn = asyncio.Lock()
+
+    async def serial(call: Call) -> None:
+        async with turn:
+            await ok(call)
+
+    async with serving(serial) as receiver:
+        for _ in range(2):
+            answers = await asyncio.gather(*(post(transport, receiver) for _ in range(4)))
+            assert [answer.status for answer in answers] == [200] * 4
+        monkeypatch.undo()
+        before = receiver.connections
+        for _ in range(3):
+            assert (await post(transport, receiver)).status == 200
+        assert receiver.connections <= before + 1, "afterwards it is kept"
 
 
 async def once(call: Call) -> None:
