@@ -41,8 +41,7 @@ class OwnSelection:
         where = "" if self.only is None else f" AND {column} = :only"
         given: dict[str, Any] = {} if self.only is None else {"only": self.only}
         if self.refusing:
-            refusing = f"(SELECT id FROM {db.each('refusing', id='integer')} AS w)"
-            where += f" AND {column} NOT IN {refusing}"
+            where += f" AND {column} NOT {db.among('refusing')}"
             given["refusing"] = json_array(self.refusing)
         return where, given
 

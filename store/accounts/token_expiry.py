@@ -21,8 +21,7 @@ def expire(db: Connection, limit: int) -> Sequence[Row]:
     removed = {
         token_id
         for (token_id,) in db.tuples(
-            f"DELETE FROM token WHERE id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"
-            " RETURNING id",
+            f"DELETE FROM token WHERE id {db.among('ids')} RETURNING id",
             ids=json_array(row["id"] for row in rows),
         )
     }

@@ -77,7 +77,7 @@ def reached(db: Connection, viewer: RepositoryViewer) -> tuple[list[str], dict[s
         wanted.append("r.owner_id = :target_id")
         given["target_id"] = viewer.target_id
     if viewer.repositories is not None:
-        wanted.append(f"r.id IN (SELECT o.id FROM {db.each('only', id='integer')} AS o)")
+        wanted.append(f"r.id {db.among('only')}")
         given["only"] = json_array(viewer.repositories)
     return wanted, given
 

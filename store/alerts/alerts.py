@@ -62,8 +62,7 @@ def mark_well(db: Connection, alert_ids: Iterable[int], *, well: bool) -> None:
 
 def _change(db: Connection, change: str, alert_ids: Iterable[int], **given: object) -> list[int]:
     return db.column(
-        f"UPDATE alert SET {change} WHERE closed_at IS NULL AND id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) RETURNING id",
+        f"UPDATE alert SET {change} WHERE closed_at IS NULL AND id {db.among('ids')} RETURNING id",
         ids=json_array(alert_ids),
         **given,
     )
@@ -73,7 +72,7 @@ def begin_now(db: Connection, kind: str, hook_ids: Iterable[int]) -> None:
     """Let open alerts of these hooks begin now that begin later: a fast clock has opened them."""
     db.execute(
         "UPDATE alert SET opened_at = :now WHERE closed_at IS NULL AND opened_at > :now"
-        f" AND kind = :kind AND hook_id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f" AND kind = :kind AND hook_id {db.among('ids')}",
         kind=kind,
         ids=json_array(sorted(hook_ids)),
     )
@@ -81,8 +80,7 @@ def begin_now(db: Connection, kind: str, hook_ids: Iterable[int]) -> None:
 
 def get_many(db: Connection, alert_ids: Sequence[int]) -> list[Row]:
     """Return alerts with their hooks, oldest first."""
-    wanted = f"a.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
-    return _read(db, wanted, "a.id", ids=json_array(alert_ids))
+    return _read(db, f"a.id {db.among('ids')}", "a.id", ids=json_array(alert_ids))
 
 
 def list_open(
@@ -97,8 +95,7 @@ def list_open(
     If `repo_ids` is not None, only alerts about hooks of these repositories and of the
     organizations `org_ids` are returned.
     """
-    chosen = f"(SELECT kind FROM {db.each('kinds', kind='text')} AS k)"
-    where = f"a.closed_at IS NULL AND a.kind IN {chosen}"
+    where = f"a.closed_at IS NULL AND a.kind {db.among('kinds', 'text')}"
     given: dict[str, object] = {"kinds": json_array(sorted(kinds))}
     if repo_ids is not None:
         where += f" AND a.hook_id IN ({name_search.hooks_of(db)})"

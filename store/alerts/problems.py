@@ -155,7 +155,7 @@ def _count_deliveries(db: Connection, found: Iterable[Problem]) -> None:
 def _notes(db: Connection, hook_ids: Iterable[int]) -> dict[tuple[int, str], Row]:
     rows = db.all(
         "SELECT hook_id, kind, acknowledged_by, acknowledged_at, muted_until FROM problem_note"
-        f" WHERE hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        f" WHERE hook_id {db.among('hooks')}",
         hooks=json_array(hook_ids),
     )
     return {(row["hook_id"], row["kind"]): row for row in rows}

@@ -159,8 +159,8 @@ def hidden_names(
         " JOIN repository r ON r.id = t.repo_id JOIN account a ON a.id = r.owner_id"
         " WHERE d.organization_id = :organization_id AND d.cluster = :cluster"
         " AND d.logical_environment = :logical_environment"
-        " AND d.physical_environment = :physical_environment AND d.deployment_name IN"
-        f" (SELECT w.name FROM {db.each('names', name='text')} AS w) AND NOT ({shown})",
+        f" AND d.physical_environment = :physical_environment AND d.deployment_name"
+        f" {db.among('names', 'text')} AND NOT ({shown})",
         organization_id=organization_id,
         names=json_array(names),
         **asdict(place),
@@ -190,8 +190,8 @@ def _at(
         f"SELECT {COLUMNS}, (SELECT a.repo_id FROM artifact a WHERE a.id = artifact_id) AS repo_id"
         " FROM deployment_record WHERE organization_id = :organization_id"
         " AND cluster = :cluster AND logical_environment = :logical_environment"
-        " AND physical_environment = :physical_environment AND deployment_name IN"
-        f" (SELECT w.name FROM {db.each('names', name='text')} AS w)",
+        f" AND physical_environment = :physical_environment AND deployment_name"
+        f" {db.among('names', 'text')}",
         organization_id=organization_id,
         names=json_array(names),
         **asdict(place),

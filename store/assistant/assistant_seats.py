@@ -164,11 +164,9 @@ def cancel_teams(db: Connection, organization_id: int, team_ids: Collection[int]
 def _holders(db: Connection, organization_id: int, team_ids: Collection[int]) -> list[int]:
     """Return the teams' members, and the users whose seats name the teams."""
     return db.column(
-        "SELECT m.account_id FROM team_member m WHERE m.team_id IN"
-        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"
+        f"SELECT m.account_id FROM team_member m WHERE m.team_id {db.among('ids')}"
         " UNION SELECT s.account_id FROM assistant_seat s"
-        " WHERE s.organization_id = :organization_id AND s.team_id IN"
-        f" (SELECT v.id FROM {db.each('ids', id='integer')} AS v)",
+        f" WHERE s.organization_id = :organization_id AND s.team_id {db.among('ids')}",
         organization_id=organization_id,
         ids=json_array(team_ids),
     )

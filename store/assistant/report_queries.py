@@ -69,7 +69,7 @@ def _where(
     db: Connection, enterprise_ids: list[int], times: TimeRange, before: int | None = None
 ) -> tuple[str, dict[str, Any]]:
     where, given = times.page(db, "report", "created_at", before)
-    where.append(f"x.enterprise_id IN (SELECT id FROM {db.each('enterprises', id='integer')} AS w)")
+    where.append(f"x.enterprise_id {db.among('enterprises')}")
     return " AND ".join(where), given | {"enterprises": json_array(enterprise_ids)}
 
 
@@ -77,7 +77,7 @@ def _parts(db: Connection, report_ids: list[int]) -> dict[int, int]:
     if not report_ids:
         return {}
     return db.mapping(
-        "SELECT p.report_id, count(*) FROM report_part p WHERE p.report_id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) GROUP BY p.report_id",
+        f"SELECT p.report_id, count(*) FROM report_part p WHERE p.report_id"
+        f" {db.among('ids')} GROUP BY p.report_id",
         ids=json_array(report_ids),
     )

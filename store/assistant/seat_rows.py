@@ -27,7 +27,7 @@ def of_users(
     assistant_subscriptions.alone(db, organization_id)
     rows = db.all(
         f"SELECT {COLUMNS} FROM assistant_seat WHERE organization_id = :organization_id"
-        f" AND account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"
+        f" AND account_id {db.among('ids')}"
         f" ORDER BY id{db.for_update}",
         organization_id=organization_id,
         ids=json_array(account_ids),
@@ -53,7 +53,7 @@ def insert(
 def delete(db: Connection, ids: Collection[int]) -> None:
     if ids:
         deleted = db.all(
-            f"DELETE FROM assistant_seat WHERE id {_among(db)} RETURNING {COLUMNS}",
+            f"DELETE FROM assistant_seat WHERE id {db.among('ids')} RETURNING {COLUMNS}",
             ids=json_array(ids),
         )
         seat_tally.subtract(db, deleted)
@@ -93,7 +93,7 @@ def keep(db: Connection, rows: Collection[Row], personal: bool) -> None:
     value = "1" if personal else "personal"
     db.execute(
         f"UPDATE assistant_seat SET personal = {value}, expires_at = NULL, updated_at = :now"
-        f" WHERE id {_among(db)}",
+        f" WHERE id {db.among('ids')}",
         ids=json_array(row["id"] for row in changed),
     )
     seat_tally.move(db, changed, None)
@@ -102,7 +102,7 @@ def keep(db: Connection, rows: Collection[Row], personal: bool) -> None:
 def release(db: Connection, ids: Collection[int]) -> None:
     """Make seats no longer personal."""
     db.execute(
-        f"UPDATE assistant_seat SET personal = 0 WHERE id {_among(db)}",
+        f"UPDATE assistant_seat SET personal = 0 WHERE id {db.among('ids')}",
         ids=json_array(ids),
     )
 
@@ -114,7 +114,7 @@ def assign_teams(db: Connection, rows: Collection[Row]) -> None:
     """
     db.execute(
         f"UPDATE assistant_seat SET team_id = (SELECT min(t.team_id) {THROUGH}),"
-        f" updated_at = :now WHERE id {_among(db)} AND CASE WHEN team_id IS NULL"
+        f" updated_at = :now WHERE id {db.among('ids')} AND CASE WHEN team_id IS NULL"
         f" THEN personal = 0 AND EXISTS (SELECT 1 {THROUGH})"
         f" ELSE NOT EXISTS (SELECT 1 {THROUGH} AND t.team_id = assistant_seat.team_id) END",
         ids=json_array(row["id"] for row in rows),
@@ -124,12 +124,9 @@ def assign_teams(db: Connection, rows: Collection[Row]) -> None:
 def cancel(db: Connection, rows: Collection[Row], ends: int) -> None:
     """Let locked seats end at this time."""
     db.execute(
-        f"UPDATE assistant_seat SET expires_at = :ends, updated_at = :now WHERE id {_among(db)}",
+        "UPDATE assistant_seat SET expires_at = :ends, updated_at = :now"
+        f" WHERE id {db.among('ids')}",
         ids=json_array(row["id"] for row in rows),
         ends=ends,
     )
     seat_tally.move(db, rows, ends)
-
-
-def _among(db: Connection) -> str:
-    return f"IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"

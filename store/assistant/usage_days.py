@@ -62,8 +62,7 @@ def put(db: Connection, days: Collection[tuple[int, int]]) -> dict[tuple[int, in
 def changed(db: Connection, day_ids: Collection[int]) -> None:
     """Record that these days have new usage."""
     db.execute(
-        "UPDATE usage_day SET version = version + 1"
-        f" WHERE id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        f"UPDATE usage_day SET version = version + 1 WHERE id {db.among('ids')}",
         ids=json_array(sorted(day_ids)),
     )
 

@@ -95,7 +95,7 @@ def newest_of_contexts(db: Connection, repo_id: int, sha: str) -> NewestStatuses
     ids = [newest_id for (newest_id,) in db.tuples(NEWEST_OF_FEW, few=FEW, **given)]
     if len(ids) > FEW:
         return NewestStatuses(NEWEST, given)
-    condition = f"s.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    condition = f"s.id {db.among('ids')}"
     return NewestStatuses(condition, {"ids": json_array(ids)})
 
 

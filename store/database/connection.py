@@ -3,7 +3,7 @@
 Statements use the subset of SQL that SQLite and PostgreSQL share. These mark the differences:
 
 - `{id}` and `{blob}` in migrations;
-- `db.each(...)` for the rows of a batch;
+- `db.each(...)` for the rows of a batch, and `db.among(...)` for one of its values;
 - `db.lateral(...)` for the first rows of each group;
 - `db.skip_locked` after a claim, and `db.chosen(...)` around it;
 - `db.for_share` after rows that must not change until the transaction ends;
@@ -112,6 +112,11 @@ class Connection(Protocol):
 
         `columns` has the names and types (`integer`, `text`) of each item's members, in order. The
         items are arrays, or bare values if there is one column.
+        """
+
+    def among(self, parameter: str, kind: str = "integer") -> str:
+        """Return SQL for "is one of the values of a `json_array`", to follow a column.
+        The array is bound as `:parameter`, and `kind` is the type of its values.
         """
 
     def lateral(self, table: str, alias: str, query: str) -> str:

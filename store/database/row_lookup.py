@@ -13,7 +13,7 @@ def by_id(db: Connection, query: str, ids: Iterable[int], *, column: str = "id")
     `... WHERE i.id`.
     """
     rows = db.all(
-        f"{query} IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        f"{query} {db.among('ids')}",
         ids=json_array(set(ids)),
     )
     return {row[column]: row for row in rows}

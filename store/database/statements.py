@@ -61,6 +61,9 @@ class Statements(ABC):
     @abstractmethod
     def each(self, parameter: str, **columns: str) -> str: ...
 
+    def among(self, parameter: str, kind: str = "integer") -> str:
+        return f"IN (SELECT w.wanted FROM {self.each(parameter, wanted=kind)} AS w)"
+
     def chosen(self, query: str) -> str:
         """Return SQL for "is one of the query's results", to follow a column."""
         return f"IN ({query})"
@@ -128,7 +131,7 @@ class Statements(ABC):
         return self.execute(f"DELETE FROM {table} WHERE {_equal(columns)}", **columns)
 
     def delete_many(self, table: str, column: str, ids: Iterable[int], /, **columns: Any) -> int:
-        found = f"{column} IN (SELECT w.wanted FROM {self.each('ids', wanted='integer')} AS w)"
+        found = f"{column} {self.among('ids')}"
         where = f"{_equal(columns)} AND {found}" if columns else found
         return self.execute(f"DELETE FROM {table} WHERE {where}", **columns, ids=json_array(ids))
 

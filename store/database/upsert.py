@@ -145,8 +145,7 @@ def set_related(
     after = {*wanted}.difference(but) | before.intersection(but)
     if gone := before - after:
         db.execute(
-            f"DELETE FROM {table} WHERE {left} = :of AND {right} IN"
-            f" (SELECT id FROM {db.each('gone', id='integer')} AS g)",
+            f"DELETE FROM {table} WHERE {left} = :of AND {right} {db.among('gone')}",
             of=of,
             gone=json_array(gone),
         )

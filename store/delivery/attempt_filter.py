@@ -110,13 +110,13 @@ def conditions(
         none = " AND a.status_code IS NULL"
         where += none if not highest else f" AND a.status_code BETWEEN {lowest:d} AND {highest:d}"
     if wanted.events_of is not None:
-        where += f" AND a.repo_id IN (SELECT id FROM {db.each('events_of', id='integer')} AS v)"
+        where += f" AND a.repo_id {db.among('events_of')}"
         given["events_of"] = json_array(wanted.events_of)
     if wanted.hidden_owners:
-        hidden = f"(SELECT id FROM {db.each('hidden', id='integer')} AS u)"
+        hidden = db.among("hidden")
         where += (
-            f" AND e.org_id NOT IN {hidden} AND (a.repo_id = 0 OR EXISTS (SELECT 1"
-            f" FROM repository z WHERE z.id = a.repo_id AND z.owner_id NOT IN {hidden}))"
+            f" AND e.org_id NOT {hidden} AND (a.repo_id = 0 OR EXISTS (SELECT 1"
+            f" FROM repository z WHERE z.id = a.repo_id AND z.owner_id NOT {hidden}))"
         )
         given["hidden"] = json_array(wanted.hidden_owners)
     if within:
@@ -133,7 +133,7 @@ def _within(db: Connection, wanted: AttemptFilter) -> tuple[str, dict[str, Any]]
     if wanted.before is not None:
         where += f" AND a.id < {wanted.before:d}"
     if wanted.hook_ids is not None:
-        where += f" AND a.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS t)"
+        where += f" AND a.hook_id {db.among('hooks')}"
         given["hooks"] = json_array(wanted.hook_ids)
     if wanted.hook_id is not None:
         where += " AND a.hook_id = :hook_id"
@@ -143,9 +143,8 @@ def _within(db: Connection, wanted: AttemptFilter) -> tuple[str, dict[str, Any]]
         # repository's events, too. They do not belong to the repository, so their attempts are
         # left out.
         where += (
-            f" AND (h.org_id IN (SELECT id FROM {db.each('orgs', id='integer')} AS m)"
-            f" OR a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
-            " AND h.repo_id IS NOT NULL)"
+            f" AND (h.org_id {db.among('orgs')}"
+            f" OR a.repo_id {db.among('repos')} AND h.repo_id IS NOT NULL)"
         )
         given |= {"orgs": json_array(wanted.org_ids), "repos": json_array(wanted.repo_ids)}
     return where, given

@@ -127,8 +127,7 @@ def waiting_hooks(db: Connection) -> dict[int, int]:
 def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
     """Release deliveries that were claimed and not attempted. Return their number."""
     return db.execute(
-        f"UPDATE delivery SET lease_id = NULL WHERE {LEASE} = :lease_id AND id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f"UPDATE delivery SET lease_id = NULL WHERE {LEASE} = :lease_id AND id {db.among('ids')}",
         lease_id=lease_id,
         ids=json_array(delivery_ids),
     )
@@ -140,14 +139,13 @@ def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason
     # Most deliveries are not ordered, and then this finds no key.
     keyed = db.tuples(
         "SELECT d.hook_id, d.ordering_key FROM delivery d WHERE d.ordering_key IS NOT NULL"
-        f" AND d.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f" AND d.id {db.among('ids')}",
         ids=ids,
     )
     orderings = hook_ordering.lock(db, {row[0] for row in keyed}) if keyed else {}
     marked = db.tuples(
         f"UPDATE delivery SET state = {DEAD}, lease_id = NULL, due_at = :now, reason = :reason"
-        f" WHERE {LEASE} = :lease_id AND id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f" WHERE {LEASE} = :lease_id AND id {db.among('ids')}"
         f" RETURNING {minute_counters.COUNTED_FOR}, id, event_id, hook_id, ordering_key,"
         " out_of_turn",
         lease_id=lease_id,

@@ -74,5 +74,4 @@ def _within(
 ) -> tuple[str, dict[str, str]]:
     if repo_ids is None:
         return "", {}
-    ids = f"SELECT id FROM {db.each('repos', id='integer')} AS w"
-    return f" AND {alias}.repo_id IN ({ids})", {"repos": json_array(repo_ids)}
+    return f" AND {alias}.repo_id {db.among('repos')}", {"repos": json_array(repo_ids)}

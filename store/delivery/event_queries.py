@@ -22,8 +22,8 @@ def visible(db: Connection, org_ids: Sequence[int] | None) -> tuple[str, dict[st
     if org_ids is None:
         return "1 = 1", {}
     return (
-        f"(d.hook_id < 0 OR h.repo_id IS NOT NULL OR COALESCE(h.org_id, {EVERYWHERE}) IN"
-        f" (SELECT id FROM {db.each('orgs', id='integer')} AS o))"
+        f"(d.hook_id < 0 OR h.repo_id IS NOT NULL OR COALESCE(h.org_id, {EVERYWHERE})"
+        f" {db.among('orgs')})"
     ), {"orgs": json_array(org_ids)}
 
 
@@ -52,7 +52,7 @@ def shown(
 
     `org_ids` limits the deliveries that count as in `visible`.
     """
-    where = f"e.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    where = f"e.id {db.among('ids')}"
     if limit < 0:
         counted, given = visible(db, org_ids)
         query = f"{_shown(counted)} WHERE {where} ORDER BY {order}"

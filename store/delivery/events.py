@@ -134,9 +134,9 @@ def get_many(db: Connection, event_ids: list[int], most: int) -> dict[int, Row |
     """
     # A single event is returned whatever its size, so its size is not read.
     chosen = event_ids if len(event_ids) == 1 else _first_within(db, event_ids, most)
-    ids = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
     rows = db.all(
-        f"SELECT {COLUMNS}, e.body FROM event e WHERE e.id IN {ids}", ids=json_array(chosen)
+        f"SELECT {COLUMNS}, e.body FROM event e WHERE e.id {db.among('ids')}",
+        ids=json_array(chosen),
     )
     found: dict[int, Row | None] = dict.fromkeys(chosen)
     for row in rows:
@@ -147,9 +147,7 @@ def get_many(db: Connection, event_ids: list[int], most: int) -> dict[int, Row |
 def _first_within(db: Connection, event_ids: list[int], most: int) -> list[int]:
     """Return the first of these events whose bodies have up to `most` bytes, one at least."""
     sizes = db.mapping(
-        "SELECT id, size FROM event WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
-        ids=json_array(event_ids),
+        f"SELECT id, size FROM event WHERE id {db.among('ids')}", ids=json_array(event_ids)
     )
     total = 0
     chosen: list[int] = []

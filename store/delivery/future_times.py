@@ -73,7 +73,7 @@ def end_delays_of_later(db: Connection, table: str, first: int, before: int) -> 
     )
     if hook_ids := {row[0] for row in changed}:
         chosen = json_array(hook_ids)
-        of_these = f"IN (SELECT hook_id FROM {db.each('chosen', hook_id='integer')} AS w)"
+        of_these = db.among("chosen")
         _end_holds(db, db.now, f" AND id {of_these}", f" AND -id {of_these}", chosen=chosen)
         db.wake_after_commit(hook_ids)
 

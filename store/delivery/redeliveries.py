@@ -57,7 +57,7 @@ def once_more(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
 
 def of_ids(db: Connection, delivery_ids: Iterable[int], limit: int) -> list[Row]:
     """Return these deliveries as `delivery_queries.page` does, newest first."""
-    chosen = f"d.id IN (SELECT id FROM {db.each('ids', id='integer')} AS k)"
+    chosen = f"d.id {db.among('ids')}"
     return delivery_queries.select(db, chosen, {"ids": json_array(delivery_ids)}, limit)
 
 

@@ -60,8 +60,7 @@ def drop_bodies(
 
 def _drop_bodies(db: Connection, ids: list[int]) -> int:
     gone = db.tuples(
-        "UPDATE event SET body = NULL WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f"UPDATE event SET body = NULL WHERE id {db.among('ids')}"
         " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id"
         f" AND d.state IN ({WAITING}, {BEHIND})) RETURNING id",
         ids=json_array(ids),
@@ -80,8 +79,7 @@ def _check_none_waits(db: Connection, event_ids: str) -> None:
     keeps the event.
     """
     waiting = db.value(
-        "SELECT d.event_id FROM delivery d WHERE d.event_id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f"SELECT d.event_id FROM delivery d WHERE d.event_id {db.among('ids')}"
         f" AND d.state IN ({WAITING}, {BEHIND}) LIMIT 1",
         ids=event_ids,
     )
@@ -159,7 +157,7 @@ def drop_attempts(db: Connection, before: int, limit: int, after: int = 0) -> St
 def _drop_attempts(db: Connection, ids: list[int]) -> int:
     portions.mark_attempts(db, ids)
     return db.execute(
-        f"DELETE FROM attempt WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f"DELETE FROM attempt WHERE id {db.among('ids')}",
         ids=json_array(ids),
     )
 
@@ -176,19 +174,15 @@ def drop_events(
 
 
 def _drop_events(db: Connection, ids: list[int]) -> int:
-    chosen = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
-    done = json_array(
-        row[0]
-        for row in db.tuples(
-            f"SELECT e.id FROM event e WHERE e.id IN {chosen} AND NOT EXISTS (SELECT 1"
-            f" FROM delivery d WHERE d.event_id = e.id AND (d.state IN ({WAITING}, {BEHIND})"
-            " OR EXISTS (SELECT 1 FROM attempt a WHERE a.delivery_id = d.id)))",
-            ids=json_array(ids),
-        )
+    done = db.column(
+        f"SELECT e.id FROM event e WHERE e.id {db.among('ids')} AND NOT EXISTS (SELECT 1"
+        f" FROM delivery d WHERE d.event_id = e.id AND (d.state IN ({WAITING}, {BEHIND})"
+        " OR EXISTS (SELECT 1 FROM attempt a WHERE a.delivery_id = d.id)))",
+        ids=json_array(ids),
     )
-    dropped = db.execute(f"DELETE FROM event WHERE id IN {chosen}", ids=done)
-    _check_none_waits(db, done)
-    db.execute(f"DELETE FROM delivery WHERE event_id IN {chosen}", ids=done)
+    dropped = db.delete_many("event", "id", done)
+    _check_none_waits(db, json_array(done))
+    db.delete_many("delivery", "event_id", done)
     return dropped
 
 
@@ -197,17 +191,15 @@ def drop_hooks(db: Connection, before: int, limit: int) -> int:
 
     If there are fewer, delete also the rows of OF_HOOKS whose hook has no row.
     """
-    rows = db.tuples(
+    ids = db.column(
         "SELECT id FROM hook WHERE deleted_at < :before LIMIT :limit", before=before, limit=limit
     )
-    chosen = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
-    ids = json_array(row[0] for row in rows)
-    db.execute(f"DELETE FROM subscription WHERE hook_id IN {chosen}", ids=ids)
-    db.execute(f"DELETE FROM hook WHERE id IN {chosen}", ids=ids)
-    if len(rows) < limit:
+    db.delete_many("subscription", "hook_id", ids)
+    db.delete_many("hook", "id", ids)
+    if len(ids) < limit:
         for table in OF_HOOKS:
             db.execute(
                 f"DELETE FROM {table} WHERE hook_id > 0"
                 f" AND NOT EXISTS (SELECT 1 FROM hook h WHERE h.id = {table}.hook_id)"
             )
-    return len(rows)
+    return len(ids)

@@ -107,7 +107,7 @@ def _active(
     where, given = times.page(db, "websub", "created_at", before)
     where.append("x.ended_at IS NULL")
     if repo_ids is not None:
-        where.append(f"x.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)")
+        where.append(f"x.repo_id {db.among('repos')}")
         given["repos"] = json_array(repo_ids)
     return " AND ".join(where), given
 

@@ -92,8 +92,7 @@ def restrictions(db: Connection, repo_id: int, ref: str) -> list[Restriction]:
     """Return a repository's requirements at a branch or a commit, and for all of them."""
     rows = db.tuples(
         "SELECT cpus, memory_in_bytes, storage_in_bytes, machines FROM devenv_restriction"
-        f" WHERE repo_id = :repo_id AND ref IN (SELECT w.ref FROM {db.each('refs', ref='text')}"
-        " AS w)",
+        f" WHERE repo_id = :repo_id AND ref {db.among('refs', 'text')}",
         repo_id=repo_id,
         refs=json_array([EVERY_REF, *_names(db, repo_id, ref)]),
     )
@@ -137,7 +136,7 @@ def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
     """
     rows = db.tuples(
         "SELECT machine, availability FROM devenv_prebuild WHERE repo_id = :repo_id"
-        f" AND ref IN (SELECT w.ref FROM {db.each('refs', ref='text')} AS w)"
+        f" AND ref {db.among('refs', 'text')}"
         # `ready` takes precedence over `in_progress`, and that over `none`.
         " ORDER BY CASE availability WHEN 'ready' THEN 2 WHEN 'in_progress' THEN 1 ELSE 0 END",
         repo_id=repo_id,

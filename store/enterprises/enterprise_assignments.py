@@ -46,8 +46,7 @@ def count(db: Connection, team: Row, most: int = ENDLESS) -> int:
 def among(db: Connection, team: Row, organization_ids: Collection[int]) -> set[int]:
     where, given = _of(team)
     found = db.tuples(
-        f"SELECT o.organization_id {where} AND o.organization_id IN"
-        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        f"SELECT o.organization_id {where} AND o.organization_id {db.among('ids')}",
         ids=json_array(organization_ids),
         **given,
     )

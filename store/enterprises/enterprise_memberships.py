@@ -35,7 +35,7 @@ def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
 def among(db: Connection, team: Row, account_ids: Collection[int]) -> set[int]:
     found = db.tuples(
         "SELECT m.account_id FROM enterprise_team_member m WHERE m.team_id = :team_id"
-        f" AND m.account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        f" AND m.account_id {db.among('ids')}",
         team_id=team["id"],
         ids=json_array(account_ids),
     )

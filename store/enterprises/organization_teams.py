@@ -89,8 +89,8 @@ def hidden(
         return ()
     known = dict(
         db.tuples(
-            f"SELECT t.slug, CASE WHEN {VISIBLE} THEN 1 ELSE 0 END {OWN} AND t.slug IN"
-            f" (SELECT w.wanted FROM {db.each('slugs', wanted='text')} AS w)",
+            f"SELECT t.slug, CASE WHEN {VISIBLE} THEN 1 ELSE 0 END {OWN} AND t.slug"
+            f" {db.among('slugs', 'text')}",
             organization_id=organization_id,
             account_id=viewer["id"],
             slugs=json_array({slug.lower() for slug in teams}),

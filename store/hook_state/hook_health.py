@@ -185,7 +185,7 @@ def from_failing(
         where += f" AND h.id IN ({name_search.hooks_of(db)})"
         given |= {"repos": json_array(repo_ids), "orgs": json_array(org_ids)}
     if hook_ids is not None:
-        where += f" AND h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS hooks)"
+        where += f" AND h.id {db.among('hooks')}"
         given["hooks"] = json_array(hook_ids)
     kinds = " UNION ".join(
         f"SELECT id FROM (SELECT h.id FROM hook h WHERE {kind} AND h.deleted_at IS NULL{where}"

@@ -92,11 +92,10 @@ class HookFilter:
             where.append(f"h.id IN ({name_search.hooks_of(db)})")
             given |= {"repos": json_array(self.repo_ids), "orgs": json_array(self.org_ids)}
         if self.hook_ids is not None:
-            where.append(f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)")
+            where.append(f"h.id {db.among('hooks')}")
             given["hooks"] = json_array(self.hook_ids)
         if self.hidden_owners:
-            hidden = f"(SELECT id FROM {db.each('hidden', id='integer')} AS u)"
-            where.append(f"(o.id IS NULL OR o.id NOT IN {hidden})")
+            where.append(f"(o.id IS NULL OR o.id NOT {db.among('hidden')})")
             given["hidden"] = json_array(self.hidden_owners)
         return f"hook h{NAMED} WHERE {' AND '.join(where)}", given
 

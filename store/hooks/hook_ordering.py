@@ -61,7 +61,7 @@ def lock(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
     """
     rows = db.all(
         "SELECT hook_id, ordering, blocks, active, stopped, sequence, barriers FROM hook_ordering"
-        f" WHERE hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)"
+        f" WHERE hook_id {db.among('hooks')}"
         f" ORDER BY hook_id{db.for_update}",
         hooks=json_array(hook_ids),
     )
@@ -79,8 +79,7 @@ def apps(db: Connection, orderings: Mapping[int, Row]) -> dict[int, int]:
     if not found:
         return {}
     return db.mapping(
-        "SELECT id, app_id FROM hook WHERE app_id IS NOT NULL AND id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        f"SELECT id, app_id FROM hook WHERE app_id IS NOT NULL AND id {db.among('hooks')}",
         hooks=json_array(found),
     )
 

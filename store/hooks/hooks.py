@@ -181,8 +181,7 @@ def by_id(db: Connection, hook_id: int) -> Row | None:
 def by_ids(db: Connection, hook_ids: Iterable[int]) -> list[Row]:
     """Return the hooks with these ids, deleted or not, by id."""
     rows = db.all(
-        f"SELECT {COLUMNS}, deleted_at FROM hook WHERE id IN"
-        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w) ORDER BY id",
+        f"SELECT {COLUMNS}, deleted_at FROM hook WHERE id {db.among('ids')} ORDER BY id",
         ids=json_array(hook_ids),
     )
     return [decode_row(row) for row in rows]

@@ -45,8 +45,7 @@ def digests(db: Connection, repo_id: int) -> list[str]:
 
 def remove_authors(db: Connection, repo_id: int, gone: Sequence[str]) -> None:
     db.execute(
-        "DELETE FROM import_author WHERE repo_id = :repo_id AND digest IN"
-        f" (SELECT i.digest FROM {db.each('gone', digest='text')} AS i)",
+        f"DELETE FROM import_author WHERE repo_id = :repo_id AND digest {db.among('gone', 'text')}",
         repo_id=repo_id,
         gone=json_array(gone),
     )

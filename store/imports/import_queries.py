@@ -71,7 +71,7 @@ class ImportFilter:
             part = containing(self.host)
             given |= {"part": part, "after_user": f"%@{part}"}
         if self.repo_ids is not None:
-            where.append(f"i.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)")
+            where.append(f"i.repo_id {db.among('repos')}")
             given["repos"] = json_array(self.repo_ids)
         return f"{SOURCE} WHERE {' AND '.join(where)}", given
 

@@ -109,14 +109,12 @@ def _of_issue(issue_id: int, since: int | None) -> tuple[str, Row]:
 
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
-    wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
-    return _by_id(db, f"id IN {wanted}", ids)
+    return _by_id(db, f"id {db.among('ids')}", ids)
 
 
 def pinned(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
     """Return issue id to its last pinned comment. Issues without one are left out."""
-    wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
-    rows = _by_id(db, f"issue_id IN {wanted} AND pinned_at IS NOT NULL", issue_ids)
+    rows = _by_id(db, f"issue_id {db.among('ids')} AND pinned_at IS NOT NULL", issue_ids)
     return {row["issue_id"]: row for row in rows.values()}
 
 

@@ -152,8 +152,8 @@ def _where(db: Connection, issue_id: int, but: Collection[str]) -> tuple[str, Ro
     where = "issue_id = :of AND shown = 1"
     if not but:
         return where, {"of": issue_id}
-    kinds = f"(SELECT b.kind FROM {db.each('but', kind='text')} AS b)"
-    return f"{where} AND kind NOT IN {kinds}", {"of": issue_id, "but": json_array(but)}
+    given = {"of": issue_id, "but": json_array(but)}
+    return f"{where} AND kind NOT {db.among('but', 'text')}", given
 
 
 def _page(
@@ -181,7 +181,7 @@ def last(db: Connection, issue_id: int, kinds: Collection[str]) -> str | None:
     """Return the last of these kinds among an issue's events, or None."""
     found: str | None = db.value(
         "SELECT kind FROM issue_event WHERE issue_id = :issue_id"
-        f" AND kind IN (SELECT k.kind FROM {db.each('kinds', kind='text')} AS k)"
+        f" AND kind {db.among('kinds', 'text')}"
         " ORDER BY created_at DESC, id DESC LIMIT 1",
         issue_id=issue_id,
         kinds=json_array(kinds),

@@ -31,8 +31,7 @@ def of(db: Connection, field_ids: Iterable[int]) -> dict[int, list[Row]]:
     """Return field id to its options, by priority."""
     found: dict[int, list[Row]] = {field_id: [] for field_id in field_ids}
     rows = db.all(
-        f"SELECT {COLUMNS}, name_key FROM issue_field_option WHERE field_id IN"
-        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+        f"SELECT {COLUMNS}, name_key FROM issue_field_option WHERE field_id {db.among('ids')}"
         " ORDER BY field_id, priority, id",
         ids=json_array(found),
     )
@@ -89,16 +88,16 @@ def _matched(before: Mapping[int, Row], options: Sequence[Option]) -> list[Row |
 
 
 def _drop(db: Connection, option_ids: Iterable[int]) -> None:
-    ids = json_array(option_ids)
-    wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+    ids = [*option_ids]
+    wanted = db.among("ids")
     # If an issue has no other option of the field, its value is deleted, too.
     db.execute(
         "DELETE FROM issue_field_value WHERE id IN (SELECT c.value_id FROM issue_field_choice c"
-        f" WHERE c.option_id IN {wanted}) AND NOT EXISTS (SELECT 1 FROM issue_field_choice o"
-        f" WHERE o.value_id = issue_field_value.id AND o.option_id NOT IN {wanted})",
-        ids=ids,
+        f" WHERE c.option_id {wanted}) AND NOT EXISTS (SELECT 1 FROM issue_field_choice o"
+        f" WHERE o.value_id = issue_field_value.id AND o.option_id NOT {wanted})",
+        ids=json_array(ids),
     )
-    db.execute(f"DELETE FROM issue_field_option WHERE id IN {wanted}", ids=ids)
+    db.delete_many("issue_field_option", "id", ids)
 
 
 def _rename_aside(db: Connection, field_id: int) -> None:

@@ -142,8 +142,7 @@ def _seen(members: bool) -> str:
 def _chosen(db: Connection, value_ids: Iterable[int]) -> dict[int, list[Row]]:
     rows = db.all(
         "SELECT c.value_id, o.id, o.name, o.color FROM issue_field_choice c"
-        " JOIN issue_field_option o ON o.id = c.option_id WHERE c.value_id IN"
-        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+        f" JOIN issue_field_option o ON o.id = c.option_id WHERE c.value_id {db.among('ids')}"
         " ORDER BY o.priority, o.id",
         ids=json_array(value_ids),
     )

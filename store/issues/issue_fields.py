@@ -89,8 +89,7 @@ def get(db: Connection, organization_id: int, field_id: int) -> Row | None:
 
 def of(db: Connection, field_ids: Iterable[int]) -> dict[int, Row]:
     """Return the fields with these ids, by id: COLUMNS and their options."""
-    wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
-    rows = _select(db, f"id IN {wanted}", ids=json_array(field_ids))
+    rows = _select(db, f"id {db.among('ids')}", ids=json_array(field_ids))
     return {row["id"]: row for row in rows}
 
 

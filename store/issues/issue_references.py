@@ -78,7 +78,7 @@ def _actors(db: Connection, issue: Row, ids: Iterable[int]) -> set[tuple[str, in
     rows = db.tuples(
         "SELECT e.kind, e.actor_id FROM issue_event e"
         " WHERE e.issue_id = :issue_id AND e.kind IN ('mentioned', 'subscribed')"
-        f" AND e.actor_id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        f" AND e.actor_id {db.among('ids')}",
         issue_id=issue["id"],
         ids=json_array(ids),
     )

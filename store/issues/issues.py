@@ -74,8 +74,7 @@ def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
 def by_number(db: Connection, repo_id: int, numbers: Iterable[int]) -> dict[int, Row]:
     """Return the issues and pull requests with these numbers, by number. `get` says which."""
     rows = db.all(
-        f"SELECT {COLUMNS} FROM issue WHERE repo_id = :repo_id AND number IN"
-        f" (SELECT w.wanted FROM {db.each('numbers', wanted='integer')} AS w)",
+        f"SELECT {COLUMNS} FROM issue WHERE repo_id = :repo_id AND number {db.among('numbers')}",
         numbers=json_array(set(numbers)),
         repo_id=repo_id,
     )

@@ -97,8 +97,7 @@ def save_schedules(db: Connection, plans: Iterable[JobSchedule]) -> None:
 def forget_others(db: Connection, names: Iterable[str]) -> None:
     """Delete every job that is not among these, unless a worker has claimed it."""
     db.execute(
-        f"DELETE FROM job WHERE {FREE} AND name NOT IN"
-        f" (SELECT name FROM {db.each('names', name='text')} AS w)",
+        f"DELETE FROM job WHERE {FREE} AND name NOT {db.among('names', 'text')}",
         names=json_array(names),
         hold=CLAIM_TIMEOUT,
     )

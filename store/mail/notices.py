@@ -141,7 +141,7 @@ def _drop_unwanted(db: Connection, account_id: int, mail_id: int | None = None) 
     if left := sorted(hook_ids - receivers.hooks_of(db, account_id, hook_ids)):
         db.execute(
             f"DELETE FROM mail_notice WHERE {chosen} AND alert_id IN (SELECT a.id FROM alert a"
-            f" WHERE a.hook_id IN (SELECT id FROM {db.each('left', id='integer')} AS w))",
+            f" WHERE a.hook_id {db.among('left')})",
             left=json_array(left),
             **given,
         )
@@ -204,7 +204,7 @@ def alerts_of(db: Connection, mail_id: int, limit: int) -> list[Row]:
 
 def counts_of(db: Connection, mail_ids: Iterable[int]) -> dict[int, int]:
     return db.mapping(
-        "SELECT n.mail_id, count(*) FROM mail_notice n WHERE n.mail_id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) GROUP BY n.mail_id",
+        f"SELECT n.mail_id, count(*) FROM mail_notice n WHERE n.mail_id"
+        f" {db.among('ids')} GROUP BY n.mail_id",
         ids=json_array(mail_ids),
     )

@@ -34,8 +34,8 @@ def subscribe(db: Connection, account_id: int, hook_ids: Collection[int]) -> int
 def unsubscribed(db: Connection, account_id: int, hook_ids: Collection[int]) -> set[int]:
     """Return the hooks among these from which an account has unsubscribed."""
     rows = db.tuples(
-        "SELECT hook_id FROM mail_unsubscribed WHERE account_id = :account_id AND hook_id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f"SELECT hook_id FROM mail_unsubscribed WHERE account_id = :account_id AND hook_id"
+        f" {db.among('ids')}",
         account_id=account_id,
         ids=json_array(hook_ids),
     )
@@ -49,8 +49,8 @@ def names_of(db: Connection, account_id: int, hook_ids: Collection[int]) -> dict
     gone are left out.
     """
     rows = db.all(
-        f"SELECT h.id, h.url, {NAMES} FROM hook h{NAMED} WHERE h.deleted_at IS NULL AND h.id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) ORDER BY h.id",
+        f"SELECT h.id, h.url, {NAMES} FROM hook h{NAMED} WHERE h.deleted_at IS NULL AND h.id"
+        f" {db.among('ids')} ORDER BY h.id",
         ids=json_array(hook_ids),
     )
     seen = receivers.hooks_of_administrator(db, account_id, hook_ids)

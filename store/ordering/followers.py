@@ -72,8 +72,7 @@ def _is_held(db: Connection, delivery_id: int, lease_id: int) -> bool:
 def _lease(db: Connection, ids: Collection[int], lease_id: int) -> None:
     if ids:
         db.execute(
-            "UPDATE delivery SET lease_id = :lease_id WHERE id IN"
-            f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+            f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.among('ids')}",
             ids=json_array(sorted(ids)),
             lease_id=lease_id,
         )

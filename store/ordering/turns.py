@@ -110,8 +110,7 @@ def _candidates(
 def _demote(db: Connection, ids: Iterable[int]) -> set[int]:
     """Make these deliveries BEHIND unless a worker holds them. Return the ones that now are."""
     rows = db.tuples(
-        f"UPDATE delivery AS d SET state = {BEHIND} WHERE d.id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f"UPDATE delivery AS d SET state = {BEHIND} WHERE d.id {db.among('ids')}"
         f" AND d.state = {WAITING} AND {FREE} RETURNING id",
         ids=json_array(sorted(ids)),
     )
@@ -120,8 +119,7 @@ def _demote(db: Connection, ids: Iterable[int]) -> set[int]:
 
 def _promote(db: Connection, chosen: Mapping[int, Key]) -> None:
     db.execute(
-        f"UPDATE delivery SET state = {WAITING} WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) AND state = {BEHIND}",
+        f"UPDATE delivery SET state = {WAITING} WHERE id {db.among('ids')} AND state = {BEHIND}",
         ids=json_array(sorted(chosen)),
     )
     hook_ids = {hook_id for hook_id, _ in chosen.values()}

@@ -121,8 +121,7 @@ def _fill(db: Connection, found: PendingEvents, sized: Sequence[tuple[int, int]]
         chosen.append(event_id)
     if chosen:
         found.events = db.all(
-            f"SELECT {COLUMNS} FROM event WHERE id IN"
-            f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+            f"SELECT {COLUMNS} FROM event WHERE id {db.among('ids')}"
             " AND body IS NOT NULL ORDER BY id",
             ids=json_array(chosen),
         )

@@ -47,8 +47,8 @@ def _expiries(db: Connection, began: int) -> list[tuple[int, int]]:
 
 def _last_seen(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
     rows = db.tuples(
-        "SELECT c.hook_id, max(c.seen_at) FROM pull_consumer c WHERE c.hook_id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) GROUP BY c.hook_id",
+        f"SELECT c.hook_id, max(c.seen_at) FROM pull_consumer c WHERE c.hook_id"
+        f" {db.among('hooks')} GROUP BY c.hook_id",
         hooks=json_array(hook_ids),
     )
     return dict(rows)

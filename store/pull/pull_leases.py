@@ -100,7 +100,7 @@ def lock(db: Connection, hook_id: int, lease_ids: Iterable[int]) -> list[Row]:
     """
     return db.all(
         "SELECT id, delivery_id, consumer, expires_at, ended_at, result FROM pull_lease"
-        f" WHERE hook_id = :hook_id AND id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f" WHERE hook_id = :hook_id AND id {db.among('ids')}"
         f" ORDER BY id{db.for_update}",
         hook_id=hook_id,
         ids=json_array(lease_ids),
@@ -171,7 +171,7 @@ def end(db: Connection, lease_ids: Iterable[int], result: Result) -> None:
     """End these leases. Their deliveries are recorded in the same transaction."""
     db.execute(
         "UPDATE pull_lease SET ended_at = :now, result = :result, request_head = ''"
-        f" WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f" WHERE id {db.among('ids')}",
         ids=json_array(lease_ids),
         result=result,
     )
@@ -180,8 +180,7 @@ def end(db: Connection, lease_ids: Iterable[int], result: Result) -> None:
 def extend(db: Connection, lease_ids: Iterable[int], expires_at: int) -> None:
     """Let these leases expire at another time."""
     db.execute(
-        "UPDATE pull_lease SET expires_at = :expires_at WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f"UPDATE pull_lease SET expires_at = :expires_at WHERE id {db.among('ids')}",
         ids=json_array(lease_ids),
         expires_at=expires_at,
     )
@@ -202,7 +201,7 @@ def drop_ended(db: Connection, before: int, limit: int) -> int:
         limit=limit,
     )
     db.execute(
-        f"DELETE FROM pull_lease WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f"DELETE FROM pull_lease WHERE id {db.among('ids')}",
         ids=json_array(row[0] for row in rows),
     )
     return len(rows)

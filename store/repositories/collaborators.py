@@ -125,11 +125,11 @@ def roles_of(db: Connection, repos: Sequence[Row], account: Row) -> dict[int, st
         return {repo["id"]: role_of(db, repo, account) or ROLES[0] for repo in repos}
     held: dict[int, list[str]] = {repo["id"]: ["read"] for repo in repos}
     granted = f"SELECT repo_id, role FROM {GRANTS} AS g WHERE account_id = :account_id"
-    for repo_id, role in _rows(db, f"{granted} AND repo_id IN", account["id"], list(held)):
+    for repo_id, role in _rows(db, f"{granted} AND repo_id", account["id"], list(held)):
         held[repo_id].append(role)
     owners = [repo["owner_id"] for repo in repos]
     member = "SELECT organization_id, role FROM membership WHERE account_id = :account_id"
-    roles = dict(_rows(db, f"{member} AND organization_id IN", account["id"], owners))
+    roles = dict(_rows(db, f"{member} AND organization_id", account["id"], owners))
     for repo in repos:
         owns = account["site_admin"] or account["id"] == repo["owner_id"]
         if owns or roles.get(repo["owner_id"]) == "admin":
@@ -140,11 +140,7 @@ def roles_of(db: Connection, repos: Sequence[Row], account: Row) -> dict[int, st
 def _rows(
     db: Connection, sql: str, account_id: int, ids: Sequence[int]
 ) -> Sequence[tuple[Any, ...]]:
-    return db.tuples(
-        f"{sql} (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-        account_id=account_id,
-        ids=json_array(set(ids)),
-    )
+    return db.tuples(f"{sql} {db.among('ids')}", account_id=account_id, ids=json_array(set(ids)))
 
 
 def collaborates(
@@ -162,7 +158,7 @@ def collaborates(
     return db.exists(
         f"SELECT 1 FROM {GRANTS} AS p JOIN repository r ON r.id = p.repo_id"
         " JOIN account a ON a.id = r.owner_id WHERE p.account_id = :account_id"
-        f" AND p.role IN (SELECT t.role FROM {db.each('roles', role='text')} AS t)"
+        f" AND p.role {db.among('roles', 'text')}"
         f" AND r.owner_id = :organization_id AND {shown} LIMIT 1",
         account_id=account_id,
         organization_id=organization_id,

@@ -82,10 +82,10 @@ def _chosen(
 ) -> tuple[str, dict[str, Any]]:
     where, given = times.page(db, "interaction_limit", "created_at", None, alias="l")
     if repo_ids is not None:
-        ids = f"(SELECT id FROM {db.each('repos', id='integer')} AS w)"
+        ids = db.among("repos")
         where.append(
-            f"(l.repo_id IN {ids} OR l.account_id IN"
-            f" (SELECT o.owner_id FROM repository o WHERE o.id IN {ids}))"
+            f"(l.repo_id {ids} OR l.account_id IN"
+            f" (SELECT o.owner_id FROM repository o WHERE o.id {ids}))"
         )
         given["repos"] = json_array(repo_ids)
     return "".join(f" AND {one}" for one in where), given

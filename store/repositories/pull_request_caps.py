@@ -113,8 +113,8 @@ def add_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> se
 def remove_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> set[int]:
     """Remove exemptions. Return the accounts that were exempt."""
     rows = db.tuples(
-        "DELETE FROM cap_bypass WHERE repo_id = :repo_id AND account_id IN"
-        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w) RETURNING account_id",
+        f"DELETE FROM cap_bypass WHERE repo_id = :repo_id AND account_id"
+        f" {db.among('ids')} RETURNING account_id",
         repo_id=repo_id,
         ids=json_array(account_ids),
     )

@@ -133,7 +133,7 @@ def _where(db: Connection, chosen: RepositoryFilter) -> tuple[str, dict[str, Any
     parts = [shown, *(sql for sql, value in wanted.values() if value is not None)]
     given |= {name: value for name, (_, value) in wanted.items() if value is not None}
     if chosen.among is not None:
-        parts.append(f"r.id IN (SELECT m.id FROM {db.each('among', id='integer')} AS m)")
+        parts.append(f"r.id {db.among('among')}")
         given["among"] = json_array(chosen.among)
     if chosen.who is not None:
         given["who"] = chosen.who

@@ -122,7 +122,7 @@ def _mark(db: Connection, numbers: Collection[int]) -> None:
     db.alone(LOCK)
     db.execute(
         "UPDATE text_portion SET removals = removals + 1, due_at = coalesce(due_at, :due_at)"
-        f" WHERE portion IN (SELECT portion FROM {db.each('portions', portion='integer')} AS w)",
+        f" WHERE portion {db.among('portions')}",
         due_at=db.now + DELAY,
         portions=json_array(sorted(numbers)),
     )
@@ -147,13 +147,10 @@ def find_without_attempts(db: Connection, limit: int) -> list[int]:
 def find(db: Connection, limit: int) -> list[int]:
     """Return portions, newest first."""
     query = "SELECT portion FROM text_portion ORDER BY portion DESC LIMIT :limit"
-    return [number for (number,) in db.tuples(query, limit=limit)]
+    return db.column(query, limit=limit)
 
 
 def drop(db: Connection, numbers: Collection[int]) -> None:
     """Delete portions with their index."""
-    chosen = f"(SELECT portion FROM {db.each('portions', portion='integer')} AS w)"
     for table in ("text_slice", "text_portion"):
-        db.execute(
-            f"DELETE FROM {table} WHERE portion IN {chosen}", portions=json_array(sorted(numbers))
-        )
+        db.delete_many(table, "portion", sorted(numbers))

@@ -142,8 +142,7 @@ def _in_repositories(db: Connection, wanted: EventFilter, hook_ids: Sequence[int
     repos = {
         repo_id
         for (repo_id,) in db.tuples(
-            "SELECT DISTINCT h.repo_id FROM hook h WHERE h.id IN"
-            f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+            f"SELECT DISTINCT h.repo_id FROM hook h WHERE h.id {db.among('hooks')}",
             hooks=json_array(hook_ids),
         )
     }
@@ -158,8 +157,8 @@ def _of_others(db: Connection, ids: list[int], owner_ids: Sequence[int]) -> list
     return db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w JOIN event e ON e.id = w.id"
         " LEFT JOIN repository r ON r.id = e.repo_id"
-        " WHERE (e.repo_id = 0 OR r.id IS NOT NULL) AND COALESCE(r.owner_id, e.org_id) NOT IN"
-        f" (SELECT id FROM {db.each('hidden', id='integer')} AS u) ORDER BY w.id DESC",
+        f" WHERE (e.repo_id = 0 OR r.id IS NOT NULL) AND COALESCE(r.owner_id, e.org_id) NOT"
+        f" {db.among('hidden')} ORDER BY w.id DESC",
         ids=json_array(ids),
         hidden=json_array(owner_ids),
     )
@@ -168,8 +167,8 @@ def _of_others(db: Connection, ids: list[int], owner_ids: Sequence[int]) -> list
 def _to_hooks(db: Connection, ids: list[int], hook_ids: Sequence[int]) -> list[int]:
     return db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE EXISTS"
-        " (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.hook_id IN"
-        f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS s)) ORDER BY w.id DESC",
+        f" (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.hook_id"
+        f" {db.among('hooks')}) ORDER BY w.id DESC",
         ids=json_array(ids),
         hooks=json_array(hook_ids),
     )

@@ -41,7 +41,7 @@ class TopicFilter:
         where = ["1 = 1"]
         given: dict[str, Any] = {}
         if self.repo_ids is not None:
-            where.append(f"r.id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)")
+            where.append(f"r.id {db.among('repos')}")
             given["repos"] = json_array(self.repo_ids)
         if self.event:
             where.append(

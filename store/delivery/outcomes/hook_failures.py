@@ -14,8 +14,8 @@ from store.ordering.delivery_states import DELIVERED
 def known_hooks(db: Connection, outcomes: Sequence[Outcome]) -> Sequence[tuple[Any, ...]]:
     """Return the rows of the hooks for `update_hooks`. The id and the counts' OWNER come first."""
     return db.tuples(
-        f"SELECT id, {OWNER}, version, active, failing_since, held_until, url FROM hook WHERE id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
+        f"SELECT id, {OWNER}, version, active, failing_since, held_until, url FROM hook WHERE id"
+        f" {db.among('hooks')} ORDER BY id",
         hooks=json_array({outcome.hook_id for outcome in outcomes}),
     )
 

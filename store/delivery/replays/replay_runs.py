@@ -141,7 +141,7 @@ def _where(
 ) -> tuple[str, dict[str, Any]]:
     where, given = times.page(db, "replaying", "created_at", before)
     if repo_ids is not None:
-        where += [f"x.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"]
+        where += [f"x.repo_id {db.among('repos')}"]
         given["repos"] = json_array(repo_ids)
     return " AND ".join(where) or "1 = 1", given
 

@@ -148,7 +148,7 @@ def pairs_of(
         where += " AND s.hook_id = :hook_id"
         given["hook_id"] = chosen.hook_id
     if chosen.hook_ids is not None:
-        where += f" AND s.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS k)"
+        where += f" AND s.hook_id {db.among('hooks')}"
         given["hooks"] = json_array(chosen.hook_ids)
     if chosen.failed:
         where += (

@@ -113,8 +113,7 @@ def versions(db: Connection, hook_ids: Iterable[int], *, locked: bool = False) -
     If `locked`, no other transaction changes them until this one ends.
     """
     return db.mapping(
-        "SELECT -id, version FROM websub WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f"SELECT -id, version FROM websub WHERE id {db.among('ids')}"
         f" ORDER BY id{db.for_update if locked else ''}",
         ids=json_array(-hook_id for hook_id in hook_ids),
     )

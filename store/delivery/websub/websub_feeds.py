@@ -110,7 +110,7 @@ def _read(db: Connection, ids: list[int]) -> list[Row]:
     return db.all(
         "SELECT id, name, action, received_at, source_id,"
         " CASE WHEN size <= :most THEN body END AS body"
-        f" FROM event WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        f" FROM event WHERE id {db.among('ids')}"
         " ORDER BY id DESC",
         most=READ,
         ids=json_array(ids),

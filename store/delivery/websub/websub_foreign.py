@@ -188,8 +188,7 @@ def drop_unfollowed(db: Connection, before: int, limit: int, after: int = 0) -> 
         limit=limit,
     )
     dropped = db.execute(
-        "DELETE FROM websub_topic WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) AND fetched_at < :before"
+        f"DELETE FROM websub_topic WHERE id {db.among('ids')} AND fetched_at < :before"
         " AND due_at IS NULL AND taken_until <= :now AND NOT EXISTS (SELECT 1 FROM websub x"
         " WHERE x.repo_id = 0 AND x.topic_key = websub_topic.key AND x.ended_at IS NULL)",
         ids=json_array(topic_id for (topic_id,) in rows),

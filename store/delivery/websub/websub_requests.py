@@ -222,8 +222,7 @@ def end_overdue(db: Connection, before: int, limit: int) -> int:
 def release(db: Connection, request_ids: list[int]) -> None:
     """Release requests that were claimed and not attempted."""
     db.execute(
-        "UPDATE websub_request SET taken_until = 0, tries = tries - 1 WHERE id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f"UPDATE websub_request SET taken_until = 0, tries = tries - 1 WHERE id {db.among('ids')}",
         ids=json_array(request_ids),
     )
 
