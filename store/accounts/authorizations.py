@@ -181,7 +181,7 @@ def _check_note(db: Connection, account_id: int, note: str | None) -> None:
             code="missing_field",
             resource=RESOURCE,
         )
-    if db.value(
+    if db.exists(
         f"SELECT 1 FROM token t WHERE {MANAGED} AND t.app_id IS NULL AND t.note = :note LIMIT 1",
         account_id=account_id,
         note=note,

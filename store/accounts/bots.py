@@ -11,7 +11,7 @@ def create(db: Connection, slug: str) -> int:
     account has the login.
     """
     login = f"{slug}[bot]"
-    made: int | None = db.value(
+    made = db.optional_number(
         "INSERT INTO account (login, login_key, kind, created_at, updated_at)"
         " VALUES (:login, :key, 'Bot', :now, :now) ON CONFLICT (login_key) DO UPDATE SET"
         " login = excluded.login, kind = excluded.kind, heard_of = 0,"

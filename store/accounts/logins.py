@@ -22,7 +22,7 @@ def failed(db: Connection, who: str, seconds: float) -> int:
 
 def times(db: Connection, who: str, seconds: float) -> int:
     """Return how many failed logins there are in the last `seconds`."""
-    found: int | None = db.value(
+    found = db.optional_number(
         f"SELECT times FROM failed_login WHERE who = :who AND {RECENT}",
         who=who,
         **_bounds(db, seconds),

@@ -198,7 +198,7 @@ def drop(db: Connection, organization_id: int, limit: int) -> int:
 def member_ids(db: Connection, team_ids: Iterable[int]) -> dict[int, int]:
     """Return the members of these teams: account id to the id of one of their teams."""
     return db.mapping(
-        f"SELECT m.account_id, min(m.team_id) FROM team_member m WHERE m.team_id"
+        "SELECT m.account_id, min(m.team_id) FROM team_member m WHERE m.team_id"
         f" {db.among('ids')} GROUP BY m.account_id",
         ids=json_array(team_ids),
     )

@@ -18,13 +18,12 @@ def expire(db: Connection, limit: int) -> Sequence[Row]:
     rows = db.all(
         f"{SELECT} WHERE t.expires_at <= :now ORDER BY t.expires_at, t.id LIMIT :limit", limit=limit
     )
-    removed = {
-        token_id
-        for (token_id,) in db.tuples(
+    removed = set(
+        db.column(
             f"DELETE FROM token WHERE id {db.among('ids')} RETURNING id",
             ids=json_array(row["id"] for row in rows),
         )
-    }
+    )
     ended = [decode_row(row) for row in rows if row["id"] in removed]
     _touch_grants(db, ended)
     return ended

@@ -76,7 +76,7 @@ def check(db: Connection, account_id: int, code: str, *, spend: bool = True) -> 
     given = {"account_id": account_id, "step": step, "latest": now + DRIFT + CORRECTED}
     mine = "account_id = :account_id AND (used_step {} :step OR used_step > :latest)"
     if not spend:
-        return db.value(f"SELECT 1 FROM one_time WHERE {mine.format('<=')}", **given) is not None
+        return db.exists(f"SELECT 1 FROM one_time WHERE {mine.format('<=')}", **given)
     # If the same code arrives twice at the same time, only one changes this row.
     spent = f"UPDATE one_time SET used_step = :step WHERE {mine.format('<')}"
     return db.execute(spent, **given) > 0

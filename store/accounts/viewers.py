@@ -87,7 +87,7 @@ def visible_among(
 ) -> set[int]:
     """Return the owner's repositories among these ids that the viewer may see."""
     shown, given = may_see(db, viewer)
-    rows = db.tuples(
+    rows = db.column(
         f"SELECT r.id FROM {db.each('wanted', wanted='integer')} AS w"
         " JOIN repository r ON r.id = w.wanted JOIN account a ON a.id = r.owner_id"
         f" WHERE r.owner_id = :owner_id AND {shown}",
@@ -95,4 +95,4 @@ def visible_among(
         owner_id=owner_id,
         **given,
     )
-    return {number for (number,) in rows}
+    return set(rows)

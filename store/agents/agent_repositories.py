@@ -47,11 +47,11 @@ def count(db: Connection, variable_id: int, viewer: RepositoryViewer) -> int:
 
 
 def ids(db: Connection, variable_id: int) -> set[int]:
-    rows = db.tuples(
+    rows = db.column(
         "SELECT repo_id FROM agent_variable_repository WHERE variable_id = :variable_id",
         variable_id=variable_id,
     )
-    return {repo_id for (repo_id,) in rows}
+    return set(rows)
 
 
 def check(

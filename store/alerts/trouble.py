@@ -29,19 +29,17 @@ def exists(db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int
         f"SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id AND {FAILED.replace('a.', 'x.')}"
     )
     among = "" if repo_ids is None else f" AND b.hook_id IN ({name_search.hooks_of(db)})"
-    return bool(
-        db.value(
-            "SELECT 1 WHERE EXISTS (SELECT 1 FROM attempt a JOIN"
-            f" (SELECT h.id, h.failing_since FROM {failing} AND h.id NOT IN {SILENCED}) AS h"
-            f" ON a.id = ({latest}) WHERE {_not_quiet('h.id', _KIND, _SINCE)})"
-            " OR EXISTS (SELECT 1 FROM alert b WHERE b.closed_at IS NULL"
-            f" AND b.kind {db.among('kinds', 'text')} AND b.hook_id NOT IN {SILENCED}{among}"
-            # If this alert has a failed attempt, the first part has found the problem.
-            f" AND NOT (b.kind = '{CONFIG_ERROR}' AND b.data LIKE '%\"attempt\"%')"
-            f" AND {_not_quiet('b.hook_id', 'n.kind = b.kind', 'b.opened_at')})",
-            kinds=json_array(sorted(LABELS)),
-            **given,
-        )
+    return db.exists(
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM attempt a JOIN"
+        f" (SELECT h.id, h.failing_since FROM {failing} AND h.id NOT IN {SILENCED}) AS h"
+        f" ON a.id = ({latest}) WHERE {_not_quiet('h.id', _KIND, _SINCE)})"
+        " OR EXISTS (SELECT 1 FROM alert b WHERE b.closed_at IS NULL"
+        f" AND b.kind {db.among('kinds', 'text')} AND b.hook_id NOT IN {SILENCED}{among}"
+        # If this alert has a failed attempt, the first part has found the problem.
+        f" AND NOT (b.kind = '{CONFIG_ERROR}' AND b.data LIKE '%\"attempt\"%')"
+        f" AND {_not_quiet('b.hook_id', 'n.kind = b.kind', 'b.opened_at')})",
+        kinds=json_array(sorted(LABELS)),
+        **given,
     )
 
 

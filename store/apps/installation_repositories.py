@@ -33,11 +33,11 @@ def covered_ids(db: Connection, installation: Row) -> set[int]:
         else "repository r JOIN installation_repository c ON c.repo_id = r.id"
         " WHERE c.installation_id = :id"
     )
-    rows = db.tuples(
+    rows = db.column(
         f"SELECT r.id FROM {source} ORDER BY r.id LIMIT {MOST_LISTED}",
         id=installation["account_id" if installation["every_repository"] else "id"],
     )
-    return {repo_id for (repo_id,) in rows}
+    return set(rows)
 
 
 def choose(db: Connection, installation: Row, repositories: Iterable[int] | None) -> bool:

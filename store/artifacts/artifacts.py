@@ -132,14 +132,14 @@ def _writable(
     reached = ids if viewer.repositories is None else ids & set(viewer.repositories)
     if organizations.role_of(db, organization, account) == "admin":
         return reached
-    rows = db.tuples(
+    rows = db.column(
         f"SELECT c.repo_id FROM {db.each('ids', id='integer')} AS w"
         f" JOIN {GRANTS} AS c ON c.repo_id = w.id AND c.account_id = :account_id"
         " WHERE c.role IN ('write', 'maintain', 'admin')",
         ids=json_array(reached),
         account_id=account["id"],
     )
-    return {repo_id for (repo_id,) in rows}
+    return set(rows)
 
 
 def lock(db: Connection, organization_id: int) -> None:
@@ -218,7 +218,7 @@ def total(
 ) -> int:
     """Return how many records of a digest there are in repositories that the viewer may see."""
     shown, given = may_see(db, viewer)
-    found: int = db.value(
+    found = db.number(
         f"SELECT coalesce(sum(t.{kind}), 0) FROM artifact t JOIN repository r ON r.id = t.repo_id"
         " JOIN account a ON a.id = r.owner_id"
         f" WHERE t.organization_id = :organization_id AND t.digest = :digest AND {shown}",

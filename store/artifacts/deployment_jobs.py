@@ -39,7 +39,7 @@ def create(
     Otherwise raises Conflict if the cluster has an unfinished job.
     """
     ended = None if wanted else db.now
-    made: int | None = db.value(
+    made = db.optional_number(
         "INSERT INTO deployment_job (organization_id, account_id, cluster, logical_environment,"
         " physical_environment, status, total_count, errors, created_at, started_at, ended_at)"
         " VALUES (:organization_id, :account_id, :cluster, :logical, :physical, :status, 0,"

@@ -159,7 +159,7 @@ def hidden_names(
         " JOIN repository r ON r.id = t.repo_id JOIN account a ON a.id = r.owner_id"
         " WHERE d.organization_id = :organization_id AND d.cluster = :cluster"
         " AND d.logical_environment = :logical_environment"
-        f" AND d.physical_environment = :physical_environment AND d.deployment_name"
+        " AND d.physical_environment = :physical_environment AND d.deployment_name"
         f" {db.among('names', 'text')} AND NOT ({shown})",
         organization_id=organization_id,
         names=json_array(names),
@@ -190,7 +190,7 @@ def _at(
         f"SELECT {COLUMNS}, (SELECT a.repo_id FROM artifact a WHERE a.id = artifact_id) AS repo_id"
         " FROM deployment_record WHERE organization_id = :organization_id"
         " AND cluster = :cluster AND logical_environment = :logical_environment"
-        f" AND physical_environment = :physical_environment AND deployment_name"
+        " AND physical_environment = :physical_environment AND deployment_name"
         f" {db.among('names', 'text')}",
         organization_id=organization_id,
         names=json_array(names),

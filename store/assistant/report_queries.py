@@ -77,7 +77,7 @@ def _parts(db: Connection, report_ids: list[int]) -> dict[int, int]:
     if not report_ids:
         return {}
     return db.mapping(
-        f"SELECT p.report_id, count(*) FROM report_part p WHERE p.report_id"
+        "SELECT p.report_id, count(*) FROM report_part p WHERE p.report_id"
         f" {db.among('ids')} GROUP BY p.report_id",
         ids=json_array(report_ids),
     )

@@ -50,5 +50,4 @@ def drop(db: Connection, before: int) -> None:
 
 def list_all(db: Connection, enterprise_id: int) -> dict[int, str]:
     """Return id to name, for all names of an enterprise."""
-    rows = db.tuples("SELECT id, name FROM usage_name WHERE enterprise_id = :id", id=enterprise_id)
-    return dict(rows)
+    return db.mapping("SELECT id, name FROM usage_name WHERE enterprise_id = :id", id=enterprise_id)

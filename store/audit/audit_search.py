@@ -69,7 +69,7 @@ def find_names(db: Connection, column: Column, text: str) -> NameMatches:
     """
     if not text:
         return NameMatches()
-    if db.value(f"SELECT 1 FROM audit WHERE {column} = :text LIMIT 1", text=text):
+    if db.exists(f"SELECT 1 FROM audit WHERE {column} = :text LIMIT 1", text=text):
         return NameMatches([text])
     # Each name takes one step in the index, however many entries the name has.
     found = db.tuples(

@@ -92,7 +92,7 @@ def newest_of_contexts(db: Connection, repo_id: int, sha: str) -> NewestStatuses
     If the contexts are FEW, no other status is read.
     """
     given = {"repo_id": repo_id, "sha": sha}
-    ids = [newest_id for (newest_id,) in db.tuples(NEWEST_OF_FEW, few=FEW, **given)]
+    ids = db.column(NEWEST_OF_FEW, few=FEW, **given)
     if len(ids) > FEW:
         return NewestStatuses(NEWEST, given)
     condition = f"s.id {db.among('ids')}"
@@ -156,11 +156,10 @@ def count(db: Connection, repo_id: int, sha: str, most: int) -> int:
 
 def states(db: Connection, chosen: NewestStatuses) -> dict[str, int]:
     """Return how many of these statuses have each state."""
-    rows = db.tuples(
+    return db.mapping(
         f"SELECT s.state, count(*) FROM commit_status s WHERE {chosen.condition} GROUP BY s.state",
         **chosen.given,
     )
-    return dict(rows)
 
 
 def combined(counted: Mapping[str, int]) -> str:

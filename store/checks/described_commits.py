@@ -21,13 +21,12 @@ def of(db: Connection, repo_id: int, shas: Set[str]) -> dict[str, str]:
 
 
 def _pushed(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, str]:
-    rows = db.tuples(
+    return db.mapping(
         f"SELECT r.sha, r.head FROM {db.each('shas', wanted='text')} AS w JOIN ref r"
         " ON r.repo_id = :repo_id AND r.sha = w.wanted WHERE r.head IS NOT NULL",
         repo_id=repo_id,
         shas=json_array(shas),
     )
-    return dict(rows)
 
 
 def _of_suites(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, str]:

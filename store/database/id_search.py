@@ -23,7 +23,7 @@ def first_id_since(db: Connection, table: str, time: str, at: int) -> int:
     `time` is SQL for the time of a row `e`. The search is binary, so the times must rise with the
     ids. If there is no such row, return an id above all others.
     """
-    found: int | None = db.value(
+    found = db.optional_number(
         "WITH RECURSIVE part (low, high) AS ("
         f" SELECT (SELECT min(id) FROM {table}), (SELECT max(id) + 1 FROM {table})"
         f" UNION ALL SELECT CASE WHEN {time} < :at THEN e.id + 1 ELSE p.low END,"

@@ -21,11 +21,9 @@ def count(db: Connection, query: str, most: int, **parameters: Any) -> int:
     The query need not have the columns, the order or the joins of the list itself.
     """
     if most >= ENDLESS:
-        total: int = db.value(f"SELECT count(*) FROM ({query}) AS counted", **parameters)
-        return total
+        return db.number(f"SELECT count(*) FROM ({query}) AS counted", **parameters)
     limited = f"SELECT count(*) FROM ({query} LIMIT :most) AS counted"
-    counted: int = db.value(limited, most=most, **parameters)
-    return counted
+    return db.number(limited, most=most, **parameters)
 
 
 @dataclass(frozen=True, slots=True)

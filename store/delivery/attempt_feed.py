@@ -220,8 +220,7 @@ def id_range(db: Connection, times: TimeRange) -> tuple[int, int | None]:
 
 def latest(db: Connection) -> int:
     """Return the id of the newest attempt, or 0."""
-    found: int = db.value("SELECT max(id) FROM attempt") or 0
-    return found
+    return db.optional_number("SELECT max(id) FROM attempt") or 0
 
 
 def since(db: Connection, wanted: AttemptFilter, after: int, limit: int) -> list[Row]:

@@ -107,7 +107,7 @@ def _sent(packed: bytes | None, installation_id: int | None) -> bytes | None:
 
 def get_of_app(db: Connection, app_id: int, attempt_id: int) -> Row | None:
     """Return one attempt of the app's hook as `get` does, or None."""
-    hook_id: int | None = db.value(
+    hook_id = db.optional_number(
         "SELECT id FROM hook WHERE app_id = :app_id AND deleted_at IS NULL", app_id=app_id
     )
     return None if hook_id is None else get(db, hook_id, attempt_id)

@@ -112,7 +112,7 @@ def waiting_hooks(db: Connection) -> dict[int, int]:
     and not of deliveries.
     """
     waiting = "x.state = 0 AND x.lease_id IS NULL"
-    rows = db.tuples(
+    return db.mapping(
         "WITH RECURSIVE w (hook_id) AS ("
         f" SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
         f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
@@ -121,7 +121,6 @@ def waiting_hooks(db: Connection) -> dict[int, int]:
         " ORDER BY x.due_at LIMIT 1) FROM w WHERE w.hook_id IS NOT NULL"
         f" AND w.hook_id NOT IN {WITHHELD}"
     )
-    return dict(rows)
 
 
 def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
@@ -179,7 +178,7 @@ def enqueue(
     If `in_order` has the event's body and the hook is ordered, the delivery waits for the earlier
     deliveries of its key.
     """
-    made: int = db.value(
+    made = db.number(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
         " VALUES (:event_id, :hook_id, :repo_id, 0, :now, :redelivery) RETURNING id",
         event_id=event_id,

@@ -65,10 +65,7 @@ def end_hooks(db: Connection, target: HookTarget, reason: str) -> None:
 
     The subscriptions of an app's hook end here: they belong to repositories, which stay.
     """
-    hook_ids = [
-        row[0]
-        for row in db.tuples(f"SELECT id FROM hook WHERE {target.condition}", target_id=target.id)
-    ]
+    hook_ids = db.column(f"SELECT id FROM hook WHERE {target.condition}", target_id=target.id)
     while end_deliveries(db, target, reason, MOST):
         pass
     delete_all(db, target)
@@ -84,8 +81,7 @@ def count_unended(db: Connection, target: HookTarget) -> int:
         f" AND x.hook_id IN (SELECT id FROM hook WHERE {target.condition}))"
         for unended in (behind, *claims)
     )
-    total: int = db.value(f"SELECT {' + '.join(counts)}", target_id=target.id)
-    return total
+    return db.number(f"SELECT {' + '.join(counts)}", target_id=target.id)
 
 
 def end_part(db: Connection, target: HookTarget, reason: str, left: int) -> int:

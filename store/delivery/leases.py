@@ -45,9 +45,7 @@ def live(db: Connection) -> int:
 
 
 def delivery_ids(db: Connection, lease_id: int) -> list[int]:
-    return [
-        row[0] for row in db.tuples("SELECT id FROM delivery WHERE lease_id = :id", id=lease_id)
-    ]
+    return db.column("SELECT id FROM delivery WHERE lease_id = :id", id=lease_id)
 
 
 def release(db: Connection, lease_id: int) -> int:
@@ -104,7 +102,7 @@ def _ended(db: Connection) -> set[int]:
     A worker that did not know yet that its lease had ended claimed them. The query steps through
     the index from lease to lease. Leases of pull hooks are below 0 and end in another way.
     """
-    rows = db.tuples(
+    rows = db.column(
         "WITH RECURSIVE w (lease_id) AS ("
         " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id > 0"
         " UNION ALL SELECT (SELECT min(x.lease_id) FROM delivery x"
@@ -112,4 +110,4 @@ def _ended(db: Connection) -> set[int]:
         " SELECT w.lease_id FROM w WHERE w.lease_id IS NOT NULL"
         " AND NOT EXISTS (SELECT 1 FROM lease l WHERE l.id = w.lease_id)"
     )
-    return {row[0] for row in rows}
+    return set(rows)

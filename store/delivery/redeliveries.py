@@ -46,7 +46,7 @@ def once_more(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
     If an earlier redelivery still waits for its first attempt, it is enough: no other is made.
     """
     db.alone(f"redelivery {event_id} {hook_id}")
-    waiting: int | None = db.value(
+    waiting = db.optional_number(
         "SELECT max(id) FROM delivery WHERE event_id = :event_id AND hook_id = :hook_id"
         f" AND redelivery = 1 AND attempts = 0 AND state IN ({WAITING}, {BEHIND})",
         event_id=event_id,

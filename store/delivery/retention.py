@@ -136,7 +136,7 @@ def _last_event(db: Connection, first: int, last: int) -> int:
 
     It reads no more deliveries than these, because all other writers wait.
     """
-    found: int | None = db.value(
+    found = db.optional_number(
         "SELECT d.event_id FROM delivery d WHERE d.event_id >= :first AND d.event_id <= :last"
         " ORDER BY d.event_id LIMIT 1 OFFSET :others",
         first=first,

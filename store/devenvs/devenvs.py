@@ -134,7 +134,7 @@ def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
 
     Prebuilds of the branch or the commit count.
     """
-    rows = db.tuples(
+    return db.mapping(
         "SELECT machine, availability FROM devenv_prebuild WHERE repo_id = :repo_id"
         f" AND ref {db.among('refs', 'text')}"
         # `ready` takes precedence over `in_progress`, and that over `none`.
@@ -142,7 +142,6 @@ def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
         repo_id=repo_id,
         refs=json_array(_names(db, repo_id, ref)),
     )
-    return dict(rows)
 
 
 def availability_of(db: Connection, repo_id: int, ref: str, machine: str) -> str | None:

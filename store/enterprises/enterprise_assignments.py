@@ -45,12 +45,12 @@ def count(db: Connection, team: Row, most: int = ENDLESS) -> int:
 
 def among(db: Connection, team: Row, organization_ids: Collection[int]) -> set[int]:
     where, given = _of(team)
-    found = db.tuples(
+    found = db.column(
         f"SELECT o.organization_id {where} AND o.organization_id {db.among('ids')}",
         ids=json_array(organization_ids),
         **given,
     )
-    return {organization_id for (organization_id,) in found}
+    return set(found)
 
 
 def candidate(db: Connection, team_id: int, login: str) -> Row | None:

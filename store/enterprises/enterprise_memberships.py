@@ -33,13 +33,13 @@ def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
 
 
 def among(db: Connection, team: Row, account_ids: Collection[int]) -> set[int]:
-    found = db.tuples(
+    found = db.column(
         "SELECT m.account_id FROM enterprise_team_member m WHERE m.team_id = :team_id"
         f" AND m.account_id {db.among('ids')}",
         team_id=team["id"],
         ids=json_array(account_ids),
     )
-    return {account_id for (account_id,) in found}
+    return set(found)
 
 
 def users(db: Connection, logins: Collection[str]) -> list[Row]:

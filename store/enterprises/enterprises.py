@@ -111,7 +111,7 @@ def role_of(db: Connection, enterprise: Row, account: Row) -> str | None:
 
 def memberships_of(db: Connection, enterprise_id: int, account_ids: Iterable[int]) -> set[int]:
     """Return which of these accounts are members, directly or through an organization."""
-    found = db.tuples(
+    found = db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE EXISTS"
         " (SELECT 1 FROM enterprise_member e WHERE e.enterprise_id = :enterprise_id"
         " AND e.account_id = w.id) OR EXISTS (SELECT 1 FROM membership m"
@@ -120,7 +120,7 @@ def memberships_of(db: Connection, enterprise_id: int, account_ids: Iterable[int
         ids=json_array(account_ids),
         enterprise_id=enterprise_id,
     )
-    return {account_id for (account_id,) in found}
+    return set(found)
 
 
 def adopt(db: Connection, enterprise_id: int, organization_id: int) -> bool:

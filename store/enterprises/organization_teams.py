@@ -72,7 +72,7 @@ def is_visible(db: Connection, organization_id: int, viewer: Row, team: Row) -> 
     if team["enterprise_id"] is not None:
         return True
     [(_, own)], given = _teams(organization_id, viewer, "organization")
-    return db.value(f"SELECT 1 {own} AND t.id = :id", id=team["id"], **given) is not None
+    return db.exists(f"SELECT 1 {own} AND t.id = :id", id=team["id"], **given)
 
 
 def hidden(

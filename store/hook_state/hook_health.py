@@ -86,13 +86,12 @@ def _waiting(db: Connection, hook_ids: Iterable[int]) -> dict[int, tuple[int, in
 
 def _filtered(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
     """Return how many deliveries on record each hook's filter left out, up to MOST."""
-    rows = db.tuples(
+    return db.mapping(
         "SELECT w.hook_id, (SELECT count(*) FROM (SELECT x.id FROM delivery x"
         f" WHERE x.hook_id = w.hook_id AND x.state = 3 LIMIT {MOST}) AS f)"
         f" FROM {db.each('hooks', hook_id='integer')} AS w",
         hooks=json_array(hook_ids),
     )
-    return dict(rows)
 
 
 def get(db: Connection, hook_id: int) -> Row | None:

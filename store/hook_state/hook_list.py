@@ -179,8 +179,7 @@ def count(db: Connection, wanted: HookFilter) -> Matches:
 
 def latest(db: Connection) -> int:
     """Return the highest id of a hook, or 0."""
-    found: int = db.value("SELECT max(id) FROM hook") or 0
-    return found
+    return db.optional_number("SELECT max(id) FROM hook") or 0
 
 
 def page_of_creator(

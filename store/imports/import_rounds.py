@@ -59,7 +59,7 @@ def release(db: Connection, row: Row) -> bool:
 
 def _first_due(db: Connection, but: Collection[int]) -> int | None:
     return db.optional_number(
-        f"SELECT repo_id FROM source_import WHERE due_at IS NOT NULL AND repo_id NOT"
+        "SELECT repo_id FROM source_import WHERE due_at IS NOT NULL AND repo_id NOT"
         f" {db.among('but')}"
         " ORDER BY due_at, repo_id LIMIT 1",
         but=json_array(but),

@@ -71,7 +71,7 @@ def _make(db: Connection, account_id: int) -> int:
     waiting = "mail_id IS NULL AND account_id = :account_id"
     if address is None:
         db.execute(f"DELETE FROM mail_notice WHERE {waiting}", account_id=account_id)
-    elif db.value(f"SELECT 1 FROM mail_notice WHERE {waiting} LIMIT 1", account_id=account_id):
+    elif db.exists(f"SELECT 1 FROM mail_notice WHERE {waiting} LIMIT 1", account_id=account_id):
         mail_id = outbox.add(db, outbox.ALERTS, address, account_id)
         db.execute(
             f"UPDATE mail_notice SET mail_id = :mail_id WHERE {waiting}",
@@ -204,7 +204,7 @@ def alerts_of(db: Connection, mail_id: int, limit: int) -> list[Row]:
 
 def counts_of(db: Connection, mail_ids: Iterable[int]) -> dict[int, int]:
     return db.mapping(
-        f"SELECT n.mail_id, count(*) FROM mail_notice n WHERE n.mail_id"
+        "SELECT n.mail_id, count(*) FROM mail_notice n WHERE n.mail_id"
         f" {db.among('ids')} GROUP BY n.mail_id",
         ids=json_array(mail_ids),
     )

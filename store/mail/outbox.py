@@ -55,7 +55,7 @@ def _free_at(db: Connection, limit: int, where: str = "", **given: int) -> int:
 
     Mails that a fast clock has made do not count.
     """
-    found: int | None = db.value(
+    found = db.optional_number(
         f"SELECT created_at FROM mail WHERE created_at > :since AND created_at <= :now{where}"
         " ORDER BY created_at DESC LIMIT 1 OFFSET :skipped",
         since=db.now - HOUR,

@@ -88,7 +88,7 @@ def _find_hooks(
     administrators = _ADMINISTRATORS.format(owner_id=_OWNER_ID, repo_id="h.repo_id")
     chosen = f"EXISTS (SELECT 1 FROM ({administrators}) AS x WHERE x.id = :account_id)"
     site = "EXISTS (SELECT 1 FROM account s WHERE s.id = :account_id AND s.site_admin = 1)"
-    rows = db.tuples(
+    rows = db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w"
         f" LEFT JOIN hook h ON h.id = w.id AND h.deleted_at IS NULL {_TARGETS}"
         f" WHERE (h.id IS NOT NULL OR w.id = {INSTALLATION})"
@@ -96,7 +96,7 @@ def _find_hooks(
         account_id=account_id,
         ids=json_array(hook_ids),
     )
-    return {hook_id for (hook_id,) in rows}
+    return set(rows)
 
 
 def address_of(db: Connection, account_id: int) -> str | None:

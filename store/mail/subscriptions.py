@@ -33,13 +33,13 @@ def subscribe(db: Connection, account_id: int, hook_ids: Collection[int]) -> int
 
 def unsubscribed(db: Connection, account_id: int, hook_ids: Collection[int]) -> set[int]:
     """Return the hooks among these from which an account has unsubscribed."""
-    rows = db.tuples(
-        f"SELECT hook_id FROM mail_unsubscribed WHERE account_id = :account_id AND hook_id"
+    rows = db.column(
+        "SELECT hook_id FROM mail_unsubscribed WHERE account_id = :account_id AND hook_id"
         f" {db.among('ids')}",
         account_id=account_id,
         ids=json_array(hook_ids),
     )
-    return {number for (number,) in rows}
+    return set(rows)
 
 
 def names_of(db: Connection, account_id: int, hook_ids: Collection[int]) -> dict[int, str]:

@@ -134,7 +134,7 @@ def oldest_due_at(db: Connection) -> int | None:
 
 
 def _oldest_free(db: Connection) -> int | None:
-    found: int | None = db.value(
+    found = db.optional_number(
         "WITH RECURSIVE w (hook_id, step) AS ("
         f" SELECT min(x.hook_id), 1 FROM delivery x WHERE {_FREE}"
         f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {_FREE}"
@@ -234,5 +234,5 @@ def probe(db: Connection) -> None:
 def migrations_ahead(db: Connection) -> int:
     """Return by how many migrations the database is newer than this program."""
     known = migrations.steps()[-1][0]
-    newest: int = db.value("SELECT max(number) FROM migration") or 0
+    newest = db.optional_number("SELECT max(number) FROM migration") or 0
     return max(newest - known, 0)

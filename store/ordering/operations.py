@@ -69,13 +69,12 @@ def keys(db: Connection, hook_id: int, limit: int) -> list[Row]:
 
 
 def _behind(db: Connection, hook_id: int, key: str) -> int:
-    counted: int = db.value(
+    return db.number(
         "SELECT count(*) FROM (SELECT x.id FROM delivery x WHERE x.hook_id = :hook_id"
         f" AND x.ordering_key = :key AND x.{OPEN} AND x.state = {BEHIND} LIMIT {MOST_BEHIND}) AS f",
         hook_id=hook_id,
         key=key,
     )
-    return counted
 
 
 def skip(db: Connection, hook_id: int, key: str) -> None:

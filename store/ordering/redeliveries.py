@@ -30,7 +30,7 @@ def redeliver(
         _key_of(db, ordering, event_id, repo_id, body_of),
         None,
     )
-    made: int = db.value(
+    made = db.number(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery,"
         " ordering_key, sequence, out_of_turn) VALUES (:event_id, :hook_id, :repo_id,"
         f" {BEHIND}, :now, 1, :key, CAST(:sequence AS BIGINT), 1) RETURNING id",

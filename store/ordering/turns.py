@@ -109,12 +109,12 @@ def _candidates(
 
 def _demote(db: Connection, ids: Iterable[int]) -> set[int]:
     """Make these deliveries BEHIND unless a worker holds them. Return the ones that now are."""
-    rows = db.tuples(
+    rows = db.column(
         f"UPDATE delivery AS d SET state = {BEHIND} WHERE d.id {db.among('ids')}"
         f" AND d.state = {WAITING} AND {FREE} RETURNING id",
         ids=json_array(sorted(ids)),
     )
-    return {row[0] for row in rows}
+    return set(rows)
 
 
 def _promote(db: Connection, chosen: Mapping[int, Key]) -> None:

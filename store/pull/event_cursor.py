@@ -51,7 +51,7 @@ def _examined(db: Connection, hook: Row, after: int, looked: int) -> tuple[list[
     target = target_of(hook)
     own = " AND e.repo_id = :repo_id" if target.kind == "repository" else ""
     given = {"repo_id": target.id} if own else {}
-    newest: int = db.value("SELECT max(id) FROM event") or 0
+    newest = db.optional_number("SELECT max(id) FROM event") or 0
     # Each event with an id up to `newest` is being written now, or is visible from now on.
     age = db.oldest_writer("event")
     rows = db.tuples(

@@ -46,12 +46,11 @@ def _expiries(db: Connection, began: int) -> list[tuple[int, int]]:
 
 
 def _last_seen(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
-    rows = db.tuples(
-        f"SELECT c.hook_id, max(c.seen_at) FROM pull_consumer c WHERE c.hook_id"
+    return db.mapping(
+        "SELECT c.hook_id, max(c.seen_at) FROM pull_consumer c WHERE c.hook_id"
         f" {db.among('hooks')} GROUP BY c.hook_id",
         hooks=json_array(hook_ids),
     )
-    return dict(rows)
 
 
 def remove(db: Connection, began: int) -> list[int]:

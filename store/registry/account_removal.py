@@ -120,7 +120,7 @@ def _disband(db: Connection, organization_id: int, left: int) -> int:
 def _own_targets(db: Connection, account: Row) -> Iterator[tuple[HookTarget, str]]:
     """Yield the targets of hooks that go with an account, beside its repositories."""
     yield organization(account["id"]), GONE
-    for (app_id,) in db.tuples("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
+    for app_id in db.column("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
         yield target_of_app(app_id), app_removal.GONE
 
 
@@ -133,10 +133,10 @@ def remove(db: Connection, account: Row) -> None:
     for repo_id in _repository_ids(db, account["id"]):
         _remove_repository(db, repo_id)
     hook_removal.end_hooks(db, organization(account["id"]), GONE)
-    for (app_id,) in db.tuples("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
+    for app_id in db.column("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
         app_removal.remove(db, app_id)
     # A source without its owner could send events of all repositories.
-    for (source_id,) in db.tuples("SELECT id FROM source WHERE owner_id = :id", id=account["id"]):
+    for source_id in db.column("SELECT id FROM source WHERE owner_id = :id", id=account["id"]):
         sources.remove(db, source_id)
     # If the account alone was deleted, counts of others would be wrong.
     watching.forget(db, account["id"])

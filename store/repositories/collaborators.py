@@ -106,13 +106,10 @@ def _highest(affiliation: str, wanted_id: str) -> str:
 def belongs(db: Connection, repo: Row, account: Row) -> bool:
     """Return whether an account has a role that not everybody has."""
     found, given = _ranked(repo, "all", ROLES[0])
-    return (
-        db.value(
-            f"SELECT 1 FROM ({found}) AS f WHERE f.id = :account_id LIMIT 1",
-            account_id=account["id"],
-            **given,
-        )
-        is not None
+    return db.exists(
+        f"SELECT 1 FROM ({found}) AS f WHERE f.id = :account_id LIMIT 1",
+        account_id=account["id"],
+        **given,
     )
 
 

@@ -101,10 +101,9 @@ def remove(db: Connection, repo_id: int, branch: str) -> bool:
 
 def license_of(db: Connection, repo_ids: Iterable[int]) -> dict[int, str]:
     """Return repository id to the key of the license on its default branch, if it has one."""
-    rows = db.tuples(
+    return db.mapping(
         "SELECT r.id, f.license"
         f" FROM {db.each('ids', id='integer')} AS i JOIN repository r ON r.id = i.id"
         " JOIN license_file f ON f.repo_id = r.id AND f.branch = r.default_branch",
         ids=json_array(repo_ids),
     )
-    return dict(rows)

@@ -112,10 +112,10 @@ def add_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> se
 
 def remove_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> set[int]:
     """Remove exemptions. Return the accounts that were exempt."""
-    rows = db.tuples(
-        f"DELETE FROM cap_bypass WHERE repo_id = :repo_id AND account_id"
+    rows = db.column(
+        "DELETE FROM cap_bypass WHERE repo_id = :repo_id AND account_id"
         f" {db.among('ids')} RETURNING account_id",
         repo_id=repo_id,
         ids=json_array(account_ids),
     )
-    return {account_id for (account_id,) in rows}
+    return set(rows)

@@ -197,7 +197,7 @@ def newest(db: Connection, owner_id: int | None = None) -> Row | None:
     where, given = "", {}
     if owner_id is not None:
         where, given = " WHERE owner_id = :owner_id", {"owner_id": owner_id}
-    found: int | None = db.value(f"SELECT max(id) FROM repository{where}", **given)
+    found = db.optional_number(f"SELECT max(id) FROM repository{where}", **given)
     return None if found is None else get(db, found)
 
 

@@ -43,7 +43,7 @@ def active(db: Connection, repo_id: int, *, limit: int, after: Key = None) -> li
 
 
 def count_active(db: Connection, repo_id: int) -> int:
-    found: int | None = db.value(
+    found = db.optional_number(
         "SELECT active FROM concurrency_tally WHERE repo_id = :repo_id", repo_id=repo_id
     )
     return found or 0

@@ -115,8 +115,7 @@ def _matches(wanted: EventFilter, ids: list[int], floor: int) -> Matches:
 
 def latest(db: Connection) -> int:
     """Return the id of the newest event, or 0."""
-    found: int = db.value("SELECT max(id) FROM event") or 0
-    return found
+    return db.optional_number("SELECT max(id) FROM event") or 0
 
 
 def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int], int]:
@@ -139,13 +138,12 @@ def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int],
 
 def _in_repositories(db: Connection, wanted: EventFilter, hook_ids: Sequence[int]) -> EventFilter:
     """Limit the filter to the repositories of these hooks, unless a hook belongs to none."""
-    repos = {
-        repo_id
-        for (repo_id,) in db.tuples(
+    repos = set(
+        db.column(
             f"SELECT DISTINCT h.repo_id FROM hook h WHERE h.id {db.among('hooks')}",
             hooks=json_array(hook_ids),
         )
-    }
+    )
     if None in repos:
         return wanted
     if wanted.repo_ids is not None:
@@ -157,7 +155,7 @@ def _of_others(db: Connection, ids: list[int], owner_ids: Sequence[int]) -> list
     return db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w JOIN event e ON e.id = w.id"
         " LEFT JOIN repository r ON r.id = e.repo_id"
-        f" WHERE (e.repo_id = 0 OR r.id IS NOT NULL) AND COALESCE(r.owner_id, e.org_id) NOT"
+        " WHERE (e.repo_id = 0 OR r.id IS NOT NULL) AND COALESCE(r.owner_id, e.org_id) NOT"
         f" {db.among('hidden')} ORDER BY w.id DESC",
         ids=json_array(ids),
         hidden=json_array(owner_ids),
@@ -167,7 +165,7 @@ def _of_others(db: Connection, ids: list[int], owner_ids: Sequence[int]) -> list
 def _to_hooks(db: Connection, ids: list[int], hook_ids: Sequence[int]) -> list[int]:
     return db.column(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE EXISTS"
-        f" (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.hook_id"
+        " (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.hook_id"
         f" {db.among('hooks')}) ORDER BY w.id DESC",
         ids=json_array(ids),
         hooks=json_array(hook_ids),

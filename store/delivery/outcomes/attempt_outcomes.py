@@ -138,7 +138,7 @@ def _update_deliveries(db: Connection, outcomes: Sequence[Outcome]) -> None:
     if all(outcome.state != DEAD for outcome in outcomes):
         db.execute(update, rows=rows)
         return
-    changed = {id_ for (id_,) in db.tuples(f"{update} RETURNING delivery.id", rows=rows)}
+    changed = set(db.column(f"{update} RETURNING delivery.id", rows=rows))
     for outcome in outcomes:
         outcome.died = outcome.state == DEAD and outcome.delivery_id in changed
 

@@ -103,12 +103,9 @@ def _whole(
     Also return whether the window has more after it. One event's deliveries are not split.
     """
     pairs, given = replay_selection.pairs_of(db, chosen, after, last)
-    found = [
-        row[0]
-        for row in db.tuples(
-            f"SELECT p.event_id{pairs} ORDER BY p.event_id LIMIT :most", most=limit + 1, **given
-        )
-    ]
+    found = db.column(
+        f"SELECT p.event_id{pairs} ORDER BY p.event_id LIMIT :most", most=limit + 1, **given
+    )
     if len(found) <= limit:
         return last, False
     ended = [event_id for event_id in found if event_id < found[-1]]

@@ -107,7 +107,7 @@ def first_event_since(db: Connection, at: int) -> int:
 
 def id_range(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:
     """Return the ids between which the selected events are: first exclusive, last inclusive."""
-    newest: int = db.value("SELECT max(id) FROM event") or 0
+    newest = db.optional_number("SELECT max(id) FROM event") or 0
     after, until = 0, newest
     if chosen.since is not None:
         after = first_event_since(db, chosen.since - SLACK) - 1
@@ -188,7 +188,7 @@ def count(
     if not many:
         return 0, 0
     pairs, given = pairs_of(db, chosen, after, last)
-    found: int = db.value(f"SELECT count(*){pairs}", **given)
+    found = db.number(f"SELECT count(*){pairs}", **given)
     return found, last if many == looked else 0
 
 

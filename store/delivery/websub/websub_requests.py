@@ -64,7 +64,7 @@ def create(
     if per_topic and wish.mode == "subscribe":
         _refuse_crowd(db, wish, per_topic)
     public = wish.mode == "unsubscribe" or websub.is_public(db, wish.of.repo_id)
-    made: int = db.value(
+    made = db.number(
         "INSERT INTO websub_request (mode, key, repo_id, topic_key, topic, self_url, hub, callback,"
         " secret, lease_seconds, verify_token, reason, host, client, created_at, due_at)"
         " VALUES (:mode, :key, :repo_id, :topic_key, :topic, :self_url, :hub, :callback, :secret,"
