@@ -30,13 +30,13 @@ def every_repository(
     """
     if not named and not refusing(db, token_id):
         return None
-    rows = db.tuples(
+    found = db.column(
         "SELECT r.id FROM repository r JOIN account o ON o.id = r.owner_id"
         f" WHERE {AUTHORIZED} ORDER BY r.id DESC LIMIT :most",
         token_id=token_id,
         most=MOST,
     )
-    return [number for (number,) in reversed(rows)]
+    return found[::-1]
 
 
 def every_organization(db: Connection, token_id: int | None) -> list[int]:

@@ -69,8 +69,8 @@ def _limit_to_installation(db: Connection, token: Row) -> Row | None:
 
 def selected_repositories(db: Connection, installation_id: int) -> frozenset[int]:
     """Return the ids of the repositories that are chosen for an installation."""
-    rows = db.tuples(
+    found = db.column(
         "SELECT repo_id FROM installation_repository WHERE installation_id = :id",
         id=installation_id,
     )
-    return frozenset(repo_id for (repo_id,) in rows)
+    return frozenset(found)

@@ -80,7 +80,7 @@ def create(
         raise Conflict(f"an app with the name {name!r} or this client id exists already")
     if kind == "integration":
         bot_id = bots.create(db, slug_of(name))
-        db.execute("UPDATE app SET bot_id = :bot_id WHERE id = :id", bot_id=bot_id, id=made)
+        db.update("app", made, bot_id=bot_id)
     row = get(db, made)
     assert row is not None
     return client_secret, row

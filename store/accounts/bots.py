@@ -26,4 +26,4 @@ def create(db: Connection, slug: str) -> int:
 
 def release(db: Connection, bot_id: int) -> None:
     """Make the account of a deleted app a placeholder, because content may have it as author."""
-    db.execute("UPDATE account SET heard_of = 1 WHERE id = :id", id=bot_id)
+    db.update("account", bot_id, heard_of=1)

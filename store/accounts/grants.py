@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 
 from store.accounts import tokens
 from store.accounts.permissions import exceeding
-from store.database import paging
+from store.database import paging, row_lookup
 from store.database.connection import ENDLESS, Connection, Row, json_array
-from store.errors import Invalid, Missing
+from store.errors import Invalid
 
 SELECT = (
     "SELECT g.id, g.app_id, g.account_id, g.created_at, g.updated_at, p.name AS app_name,"
@@ -160,6 +160,5 @@ def delete(db: Connection, grant: Row) -> int:
     """
     alone(db, grant["account_id"])
     ended = db.delete("token", app_id=grant["app_id"], account_id=grant["account_id"])
-    if not db.execute("DELETE FROM app_grant WHERE id = :id", id=grant["id"]):
-        raise Missing("grant")
+    row_lookup.delete(db, "app_grant", grant, "grant")
     return ended

@@ -32,7 +32,7 @@ def times(db: Connection, who: str, seconds: float) -> int:
 
 def succeeded(db: Connection, who: str) -> None:
     """Delete the count after a successful login."""
-    db.execute("DELETE FROM failed_login WHERE who = :who", who=who)
+    db.delete("failed_login", who=who)
 
 
 def undo(db: Connection, who: str, counted_at: int) -> None:

@@ -71,7 +71,7 @@ def remove(db: Connection, account_id: int | None, view_id: int, *, every: bool)
     row = db.one(f"SELECT {COLUMNS} WHERE v.id = :id AND {condition}", id=view_id, **whose)
     if row is None:
         raise Missing("view")
-    db.execute("DELETE FROM saved_view WHERE id = :id", id=view_id)
+    db.delete("saved_view", id=view_id)
     return row
 
 

@@ -136,7 +136,7 @@ def find(db: Connection, value: str, idle: int) -> Row | None:
 
 def touch(db: Connection, value: str) -> None:
     """Record that a session was used."""
-    db.execute("UPDATE ui_session SET seen_at = :now WHERE id = :id", id=digest(value))
+    db.update("ui_session", digest(value), seen_at=db.now)
 
 
 def end(db: Connection, value: str) -> bool:
@@ -191,8 +191,8 @@ def _end(db: Connection, where: str, **given: int | str) -> int:
     found = db.all(f"SELECT id, token_id, method FROM ui_session WHERE {where}", **given)
     for row in found:
         if row["method"] == "openid":
-            db.execute("DELETE FROM token WHERE id = :id", id=row["token_id"])
-        db.execute("DELETE FROM ui_session WHERE id = :id", id=row["id"])
+            db.delete("token", id=row["token_id"])
+        db.delete("ui_session", id=row["id"])
     return len(found)
 
 

@@ -35,14 +35,13 @@ def authorize(db: Connection, token_id: int, organization_id: int) -> bool:
 
 def permits(db: Connection, organization_id: int, token_id: int) -> bool:
     """Return whether an organization accepts a token: it is authorized, or need not be."""
-    refused = db.value(
+    return not db.exists(
         "SELECT 1 FROM account a WHERE a.id = :organization_id AND a.sso = 1 AND NOT EXISTS"
         " (SELECT 1 FROM token_authorization t"
         " WHERE t.token_id = :token_id AND t.organization_id = a.id)",
         organization_id=organization_id,
         token_id=token_id,
     )
-    return refused is None
 
 
 def organizations(db: Connection, token_id: int) -> list[str]:

@@ -252,4 +252,4 @@ def list_all(db: Connection) -> list[Row]:
 
 def revoke(db: Connection, token_id: int) -> bool:
     """Delete a token. Return False if there is no token with this id."""
-    return db.execute("DELETE FROM token WHERE id = :id", id=token_id) > 0
+    return db.delete("token", id=token_id) > 0

@@ -42,9 +42,7 @@ def set_up(
 
 def remove(db: Connection, account_id: int) -> bool:
     """Stop requiring one-time passwords. Return False if none was required."""
-    return (
-        db.execute("DELETE FROM one_time WHERE account_id = :account_id", account_id=account_id) > 0
-    )
+    return db.delete("one_time", account_id=account_id) > 0
 
 
 def required(db: Connection, account_id: int) -> bool:

@@ -110,7 +110,7 @@ def recovered(db: Connection, ended: Iterable[Row]) -> list[NewAlert]:
     healthy = [
         hook_id
         for hook_id in sorted(failing)
-        if db.value(
+        if db.exists(
             "SELECT 1 FROM hook WHERE id = :id AND active = 1 AND failing_since IS NULL"
             " AND deleted_at IS NULL",
             id=hook_id,

@@ -97,9 +97,4 @@ def list_all(db: Connection) -> list[Row]:
 
 def revoke(db: Connection, app_id: int, key_id: int) -> bool:
     """Delete a key. Return False if the app has no key with this id."""
-    return (
-        db.execute(
-            "DELETE FROM app_key WHERE app_id = :app_id AND id = :id", app_id=app_id, id=key_id
-        )
-        > 0
-    )
+    return db.delete("app_key", app_id=app_id, id=key_id) > 0

@@ -79,7 +79,7 @@ def set_chosen(
 
 def forget(db: Connection, repo_id: int) -> None:
     """Remove a repository from all installations that chose it."""
-    db.execute("DELETE FROM installation_repository WHERE repo_id = :repo_id", repo_id=repo_id)
+    db.delete("installation_repository", repo_id=repo_id)
 
 
 def chosen_names(db: Connection, installation: Row, most: int) -> list[str]:
@@ -87,10 +87,10 @@ def chosen_names(db: Connection, installation: Row, most: int) -> list[str]:
     if installation["every_repository"]:
         return []
     # One query for each installation, because it reads no more than `most` rows.
-    rows = db.tuples(
+    names = db.column(
         "SELECT r.name FROM installation_repository c JOIN repository r ON r.id = c.repo_id"
         " WHERE c.installation_id = :id ORDER BY c.repo_id LIMIT :most",
         id=installation["id"],
         most=most,
     )
-    return sorted((name for (name,) in rows), key=str.lower)
+    return sorted(names, key=str.lower)

@@ -77,12 +77,12 @@ def _covered(
         )
     )
     given = {} if installation["every_repository"] else {"id": installation["id"]}
-    rows = db.tuples(
+    found = db.column(
         f"SELECT r.id FROM {source} WHERE r.owner_id = :account_id{chosen}",
         wanted=json_array(wanted),
         account_id=installation["account_id"],
         **given,
     )
-    if len(rows) < len(wanted):
+    if len(found) < len(wanted):
         raise Invalid(NOT_ACCESSIBLE)
-    return {number for (number,) in rows}
+    return set(found)

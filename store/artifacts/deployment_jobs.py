@@ -135,7 +135,7 @@ def _causes(
 
 def fail(db: Connection, job: Row, message: str) -> None:
     """End a job that cannot be done. Its remaining deployments are deleted."""
-    db.execute("DELETE FROM deployment_job_entry WHERE job_id = :id", id=job["id"])
+    db.delete("deployment_job_entry", job_id=job["id"])
     _count(db, job["id"], 0, [{"message": message}])
     _end(db, job["id"], "failed")
 

@@ -121,20 +121,19 @@ def get(db: Connection, report_id: int) -> Row | None:
 
 def give_up(db: Connection) -> list[int]:
     """Delete the unfinished reports. Return their ids."""
-    rows = db.tuples("SELECT id FROM report WHERE made_at IS NULL ORDER BY id")
-    return _forget(db, [report_id for (report_id,) in rows])
+    return _forget(db, db.column("SELECT id FROM report WHERE made_at IS NULL ORDER BY id"))
 
 
 def forget(db: Connection, *, before_day: int, replaced_before: int, limit: int) -> list[int]:
     """Delete reports of days before `before_day` or replaced before a time. Return their ids."""
-    rows = db.tuples(
+    found = db.column(
         "SELECT id FROM report WHERE last_day < :before_day OR replaced_at < :replaced_before"
         " ORDER BY id LIMIT :limit",
         before_day=before_day,
         replaced_before=replaced_before,
         limit=limit,
     )
-    return _forget(db, [report_id for (report_id,) in rows])
+    return _forget(db, found)
 
 
 def _forget(db: Connection, ids: list[int]) -> list[int]:

@@ -73,12 +73,12 @@ def forget(db: Connection, account_id: int) -> None:
 
 def drop(db: Connection, organization_id: int, limit: int) -> int:
     """Delete up to `limit` seats of an organization. Return their number."""
-    chosen = db.tuples(
+    chosen = db.column(
         "SELECT id FROM assistant_seat WHERE organization_id = :id ORDER BY id LIMIT :limit",
         id=organization_id,
         limit=limit,
     )
-    delete(db, [seat_id for (seat_id,) in chosen])
+    delete(db, chosen)
     return len(chosen)
 
 

@@ -49,7 +49,7 @@ def replace(db: Connection, run_id: int, wanted: Sequence[Mapping[str, Any]]) ->
     rows = [{column: each.get(column) for column in COLUMNS} for each in wanted]
     if page(db, run_id, limit=len(rows) + 1, offset=0) == rows:
         return False
-    db.execute("DELETE FROM check_annotation WHERE run_id = :run_id", run_id=run_id)
-    db.execute("UPDATE check_run SET annotations = 0 WHERE id = :id", id=run_id)
+    db.delete("check_annotation", run_id=run_id)
+    db.update("check_run", run_id, annotations=0)
     append(db, run_id, rows)
     return True

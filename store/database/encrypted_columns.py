@@ -58,7 +58,7 @@ TRIED = 5
 
 def has_secrets(db: Connection) -> bool:
     return any(
-        db.value(f"SELECT 1 FROM {one.table} WHERE {one.column} IS NOT NULL LIMIT 1")
+        db.exists(f"SELECT 1 FROM {one.table} WHERE {one.column} IS NOT NULL LIMIT 1")
         for one in ENCRYPTED_COLUMNS
     )
 
@@ -66,19 +66,18 @@ def has_secrets(db: Connection) -> bool:
 def has_column(db: Connection, one: EncryptedColumn) -> bool:
     """Return whether a SQLite database, which may be older than this program, has the column."""
     sql = f"SELECT 1 FROM pragma_table_info('{one.table}') WHERE name = :column"
-    return db.value(sql, column=one.column) is not None
+    return db.exists(sql, column=one.column)
 
 
 def newest_values(db: Connection, one: EncryptedColumn, limit: int) -> list[bytes]:
     """Return the newest values of a column, searched for in its newest rows."""
     order = ", ".join(f"{name} DESC" for name in one.key)
-    rows = db.tuples(
+    return db.column(
         f"SELECT sealed FROM (SELECT {one.column} AS sealed FROM {one.table}"
         f" ORDER BY {order} LIMIT :most) AS w WHERE sealed IS NOT NULL LIMIT :limit",
         most=max(LOOKED_AT, limit),
         limit=limit,
     )
-    return [row[0] for row in rows]
 
 
 def verify_key(db: Connection) -> None:

@@ -26,7 +26,7 @@ def insert_with_own_id(
         if made is None or _numbered(db, table, values["repo_id"], made):
             return made
         # A platform's row in this repository has this number already, so take the next id.
-        db.execute(f"DELETE FROM {table} WHERE id = :id", id=made)
+        db.delete(table, id=made)
 
 
 def _numbered(db: Connection, table: str, repo_id: int, row_id: int) -> bool:

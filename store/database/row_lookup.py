@@ -36,5 +36,5 @@ def delete(db: Connection, table: str, row: Row, noun: str) -> None:
     Two hubs may have read the same row. Only one of them deletes it, so a deletion counts once and
     makes one event. The table's name comes from the program, never from outside.
     """
-    if not db.execute(f"DELETE FROM {table} WHERE id = :id", id=row["id"]):
+    if not db.delete(table, id=row["id"]):
         raise Missing(noun)

@@ -140,8 +140,7 @@ def set_related(
     Items in `but` stay present or absent. Return whether any row changed.
     """
     left, right = columns
-    rows = db.tuples(f"SELECT {right} FROM {table} WHERE {left} = :of", of=of)
-    before = {row[0] for row in rows}
+    before = set(db.column(f"SELECT {right} FROM {table} WHERE {left} = :of", of=of))
     after = {*wanted}.difference(but) | before.intersection(but)
     if gone := before - after:
         db.execute(

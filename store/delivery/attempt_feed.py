@@ -78,13 +78,13 @@ def candidates(
     if wanted.hook_id is not None:
         where += " AND x.hook_id = :hook_id"
     given = {} if wanted.hook_id is None else {"hook_id": wanted.hook_id}
-    rows = db.tuples(
+    ids = db.column(
         f"SELECT x.id FROM attempt x WHERE {where} ORDER BY x.id DESC LIMIT :limit",
         before=before,
         limit=window,
         **given,
     )
-    return [number for (number,) in rows], len(rows) == window
+    return ids, len(ids) == window
 
 
 def count(db: Connection, wanted: AttemptFilter, before: int, most: int) -> int:
@@ -165,7 +165,7 @@ def _newest(db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: in
     if not ids or not wanted.narrowed or wanted.of_many_hooks:
         return select(db, wanted, ids, limit)
     where, given = attempt_filter.conditions(db, replace(wanted, repo_ids=None), within=True)
-    found = db.tuples(
+    found = db.column(
         "SELECT a.id FROM attempt a JOIN event e ON e.id = a.event_id"
         f" WHERE a.id <= :first AND a.id >= :last{where} ORDER BY a.id DESC LIMIT :limit",
         first=ids[0],
@@ -173,7 +173,7 @@ def _newest(db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: in
         limit=limit,
         **given,
     )
-    return select(db, wanted, [number for (number,) in found], limit)
+    return select(db, wanted, found, limit)
 
 
 def select(
@@ -228,12 +228,12 @@ def since(db: Connection, wanted: AttemptFilter, after: int, limit: int) -> list
 
     If there are more than WINDOW attempts, only the newest ones are examined.
     """
-    found = db.tuples(
+    found = db.column(
         "SELECT x.id FROM attempt x WHERE x.id > :after ORDER BY x.id DESC LIMIT :window",
         after=after,
         window=WINDOW,
     )
-    return select(db, wanted, [number for (number,) in found], limit, within=True)
+    return select(db, wanted, found, limit, within=True)
 
 
 def list_by_guid(db: Connection, wanted: AttemptFilter, guid: str, limit: int) -> list[Row]:
@@ -243,15 +243,15 @@ def list_by_guid(db: Connection, wanted: AttemptFilter, guid: str, limit: int) -
     """
     # Each step uses an index. In one join, the database may begin with the wrong table.
     events = "SELECT id FROM event WHERE guid = :guid ORDER BY id DESC LIMIT :window"
-    found = db.tuples(events, guid=guid, window=WINDOW)
+    found = db.column(events, guid=guid, window=WINDOW)
     for table, column in (("delivery", "event_id"), ("attempt", "delivery_id")):
-        found = db.tuples(
+        found = db.column(
             f"SELECT x.id FROM {db.each('ids', wanted='integer')} AS w"
             f" JOIN {table} x ON x.{column} = w.wanted ORDER BY x.id DESC LIMIT :window",
-            ids=json_array(number for (number,) in found),
+            ids=json_array(found),
             window=WINDOW,
         )
-    return select(db, wanted, [number for (number,) in found], limit, within=True)
+    return select(db, wanted, found, limit, within=True)
 
 
 def origin_of(db: Connection, attempt_id: int) -> Row | None:

@@ -77,13 +77,13 @@ def hooks(db: Connection, wanted: AttemptFilter) -> str:
     """Return the filter's hooks or its owners' hooks, deleted too, as a `json_array`."""
     if wanted.hook_ids is not None:
         return json_array(wanted.hook_ids)
-    rows = db.tuples(
+    found = db.column(
         f"SELECT h.id FROM ({name_search.hooks_of(db)}) AS h ORDER BY h.id DESC LIMIT :most",
         repos=json_array(wanted.repo_ids or ()),
         orgs=json_array(wanted.org_ids),
         most=MOST_HOOKS,
     )
-    return json_array(number for (number,) in rows)
+    return json_array(found)
 
 
 def conditions(

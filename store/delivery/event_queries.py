@@ -58,13 +58,13 @@ def shown(
         query = f"{_shown(counted)} WHERE {where} ORDER BY {order}"
         return db.all(query, ids=json_array(ids), **given)
     # The ids are sorted first, so that deliveries are counted only for the events of this page.
-    found = db.tuples(
+    found = db.column(
         f"SELECT e.id FROM event e WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :skip",
         ids=json_array(ids),
         limit=limit,
         skip=skip,
     )
-    return shown(db, [number for (number,) in found], order, org_ids=org_ids)
+    return shown(db, found, order, org_ids=org_ids)
 
 
 def get(db: Connection, event_id: int) -> Row | None:

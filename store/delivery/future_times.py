@@ -58,7 +58,7 @@ def end_delays_of_later(db: Connection, table: str, first: int, before: int) -> 
     Those that may be in flight stay until that attempt has ended.
     """
     column, deliveries, since = TABLES[table]
-    changed = db.tuples(
+    changed = db.column(
         "UPDATE delivery SET due_at = CASE WHEN in_flight_until > :until THEN :until"
         " WHEN in_flight_until > :now THEN in_flight_until ELSE :now END, in_flight_until ="
         " CASE WHEN in_flight_until > :until THEN :until ELSE in_flight_until END"
@@ -71,7 +71,7 @@ def end_delays_of_later(db: Connection, table: str, first: int, before: int) -> 
         ahead=db.now + SKEW,
         until=db.now + LONGEST_ATTEMPT,
     )
-    if hook_ids := {row[0] for row in changed}:
+    if hook_ids := set(changed):
         chosen = json_array(hook_ids)
         of_these = db.among("chosen")
         _end_holds(db, db.now, f" AND id {of_these}", f" AND -id {of_these}", chosen=chosen)
@@ -172,8 +172,7 @@ def _end_holds(
     db: Connection, ahead: int, hooks: str = "", subscriptions: str = "", **chosen: str
 ) -> list[int]:
     end = "SET held_until = NULL, version = version + 1 WHERE held_until > :ahead"
-    ended = [
-        *db.tuples(f"UPDATE hook {end}{hooks} RETURNING id", ahead=ahead, **chosen),
-        *db.tuples(f"UPDATE websub {end}{subscriptions} RETURNING -id", ahead=ahead, **chosen),
+    return [
+        *db.column(f"UPDATE hook {end}{hooks} RETURNING id", ahead=ahead, **chosen),
+        *db.column(f"UPDATE websub {end}{subscriptions} RETURNING -id", ahead=ahead, **chosen),
     ]
-    return [row[0] for row in ended]

@@ -29,15 +29,7 @@ def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
     that has expired can be renewed until another worker ends it, so a slow worker keeps its
     deliveries.
     """
-    return (
-        db.execute(
-            "UPDATE lease SET expires_at = :expires_at, seen_at = :now, lag = :lag WHERE id = :id",
-            expires_at=db.now + lifetime,
-            lag=lag,
-            id=lease_id,
-        )
-        > 0
-    )
+    return db.update("lease", lease_id, expires_at=db.now + lifetime, seen_at=db.now, lag=lag) > 0
 
 
 def live(db: Connection) -> int:
@@ -50,7 +42,7 @@ def delivery_ids(db: Connection, lease_id: int) -> list[int]:
 
 def release(db: Connection, lease_id: int) -> int:
     """Delete a lease and release its deliveries. Return how many were released."""
-    db.execute("DELETE FROM lease WHERE id = :id", id=lease_id)
+    db.delete("lease", id=lease_id)
     return _free(db, lease_id)
 
 
@@ -62,8 +54,8 @@ def release_expired(db: Connection) -> int:
     """End the expired leases. Return how many deliveries that releases."""
     # The lease is deleted first. A concurrent renewal either comes before, and keeps all
     # deliveries, or finds that the lease has ended.
-    expired = db.tuples("DELETE FROM lease WHERE expires_at <= :now RETURNING id")
-    ended = {row[0] for row in expired} | _ended(db)
+    expired = db.column("DELETE FROM lease WHERE expires_at <= :now RETURNING id")
+    ended = {*expired, *_ended(db)}
     for lease_id in sorted(ended):
         _delay_ordered(db, lease_id)
     return _free_all(db, ended)
@@ -88,8 +80,8 @@ def release_others(db: Connection, lease_id: int) -> int:
 
     The lease's holder must be the only possible worker.
     """
-    others = db.tuples("DELETE FROM lease WHERE id <> :id RETURNING id", id=lease_id)
-    return _free_all(db, {row[0] for row in others} | _ended(db))
+    others = db.column("DELETE FROM lease WHERE id <> :id RETURNING id", id=lease_id)
+    return _free_all(db, {*others, *_ended(db)})
 
 
 def _free_all(db: Connection, lease_ids: set[int]) -> int:

@@ -59,14 +59,14 @@ def drop_bodies(
 
 
 def _drop_bodies(db: Connection, ids: list[int]) -> int:
-    gone = db.tuples(
+    gone = db.column(
         f"UPDATE event SET body = NULL WHERE id {db.among('ids')}"
         " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id"
         f" AND d.state IN ({WAITING}, {BEHIND})) RETURNING id",
         ids=json_array(ids),
     )
     if gone:
-        dropped = json_array(sorted(event_id for (event_id,) in gone))
+        dropped = json_array(sorted(gone))
         _check_none_waits(db, dropped)
         portions.mark_events(db, dropped)
     return len(gone)

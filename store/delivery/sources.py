@@ -97,4 +97,4 @@ def set_secret(db: Connection, source_id: int, secret: str) -> None:
 
 def remove(db: Connection, source_id: int) -> bool:
     """Delete a source; its events stay. Return False if there is no source with this id."""
-    return db.execute("DELETE FROM source WHERE id = :id", id=source_id) > 0
+    return db.delete("source", id=source_id) > 0

@@ -48,18 +48,18 @@ def hooks_of_event(db: Connection, repo_id: int, event: str, limit: int) -> list
 
 def hook_ids(db: Connection, repo_id: int) -> tuple[list[int], list[int]]:
     """Return the ids of a repository's own hooks, and of other hooks that get its events."""
-    own = db.tuples(
+    own = db.column(
         "SELECT id FROM hook WHERE repo_id = :repo_id AND deleted_at IS NULL ORDER BY id",
         repo_id=repo_id,
     )
-    others = db.tuples(
+    others = db.column(
         "SELECT s.hook_id FROM repository r JOIN owner_subscription s"
         f" ON s.owner_id IN (r.owner_id, {EVERYWHERE}) WHERE r.id = :repo_id"
         " UNION SELECT s.hook_id FROM subscription s JOIN hook h ON h.id = s.hook_id"
         " WHERE s.repo_id = :repo_id AND h.repo_id IS NULL ORDER BY 1",
         repo_id=repo_id,
     )
-    return [number for (number,) in own], [number for (number,) in others]
+    return own, others
 
 
 def subscription_counts(db: Connection, repo_id: int) -> dict[str, int]:

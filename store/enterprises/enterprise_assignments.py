@@ -83,12 +83,12 @@ def add(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
 
 def remove(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
     if team["selection"] == "all" and organization_ids:
-        every = db.tuples(
+        every = db.column(
             "SELECT organization_id FROM enterprise_organization WHERE enterprise_id = :id",
             id=team["enterprise_id"],
         )
         enterprise_teams.update(db, team, selection="selected")
-        _insert(db, team["id"], [found for (found,) in every])
+        _insert(db, team["id"], every)
     db.delete_many(
         "enterprise_team_organization", "organization_id", organization_ids, team_id=team["id"]
     )
@@ -105,4 +105,4 @@ def _insert(db: Connection, team_id: int, organization_ids: Collection[int]) -> 
 
 def clear(db: Connection, team: Row) -> None:
     """Delete the selection."""
-    db.execute("DELETE FROM enterprise_team_organization WHERE team_id = :id", id=team["id"])
+    db.delete("enterprise_team_organization", team_id=team["id"])

@@ -87,14 +87,12 @@ def hidden(
     teams = dict(sorted((one["slug"], one.get("privacy") == "secret") for one in reported))
     if not teams or viewer["owner"]:
         return ()
-    known = dict(
-        db.tuples(
-            f"SELECT t.slug, CASE WHEN {VISIBLE} THEN 1 ELSE 0 END {OWN} AND t.slug"
-            f" {db.among('slugs', 'text')}",
-            organization_id=organization_id,
-            account_id=viewer["id"],
-            slugs=json_array({slug.lower() for slug in teams}),
-        )
+    known = db.mapping(
+        f"SELECT t.slug, CASE WHEN {VISIBLE} THEN 1 ELSE 0 END {OWN} AND t.slug"
+        f" {db.among('slugs', 'text')}",
+        organization_id=organization_id,
+        account_id=viewer["id"],
+        slugs=json_array({slug.lower() for slug in teams}),
     )
     return {slug for slug, secret in teams.items() if not known.get(slug.lower(), not secret)}
 

@@ -57,7 +57,7 @@ def end(db: Connection, app_id: int, hook_id: int) -> None:
 
 def remove(db: Connection, hook_id: int) -> None:
     for table in ("subscription", "owner_subscription"):
-        db.execute(f"DELETE FROM {table} WHERE hook_id = :id", id=hook_id)
+        db.delete(table, hook_id=hook_id)
 
 
 def _remove_of_account(db: Connection, hook_id: int, account_id: int) -> None:

@@ -66,4 +66,4 @@ def remove(db: Connection, hook: Row) -> None:
         app_subscriptions.end(db, target.id, hook["id"])
         return
     table, _ = target.subscribed
-    db.execute(f"DELETE FROM {table} WHERE hook_id = :id", id=hook["id"])
+    db.delete(table, hook_id=hook["id"])

@@ -94,7 +94,7 @@ def put_large_files(
     db: Connection, repo_id: int, found: Sequence[LargeFile], *, count: int, size: int
 ) -> None:
     """Replace the large files. `count` and `size` are their number and total size in bytes."""
-    db.execute("DELETE FROM import_large_file WHERE repo_id = :repo_id", repo_id=repo_id)
+    db.delete("import_large_file", repo_id=repo_id)
     rows = [(repo_id, position, *one) for position, one in enumerate(found)]
     db.insert_many("import_large_file", f"repo_id, position, {LARGE_FILE}", rows)
     db.execute(

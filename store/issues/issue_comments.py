@@ -228,7 +228,7 @@ def delete_reported(db: Connection, issue: Row, kind: str, number: int, known: R
     earlier = deletions.find(db, *key)
     deletions.put(db, *key, deletions.FINAL)
     if known is not None:
-        db.execute("DELETE FROM issue_comment WHERE id = :id", id=known["id"])
+        db.delete("issue_comment", id=known["id"])
     if kind != "comment" or earlier == deletions.FINAL:
         return
     if known is not None and known["made_here"]:

@@ -206,7 +206,7 @@ def _changed(db: Connection, issue: Row, before: Mapping[int, Row]) -> list[Chan
     pairs = [(before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
     changed = [(one, other) for one, other in pairs if one != other]
     if changed:
-        db.execute("UPDATE issue SET updated_at = :now WHERE id = :id", id=issue["id"])
+        db.update("issue", issue["id"], updated_at=db.now)
     return changed
 
 
@@ -223,7 +223,7 @@ def _put(db: Connection, issue_id: int, field_id: int, one: FieldAssignment) -> 
         field_id=field_id,
         value=orjson.dumps(one.value).decode(),
     )
-    db.execute("DELETE FROM issue_field_choice WHERE value_id = :id", id=value_id)
+    db.delete("issue_field_choice", value_id=value_id)
     if one.options:
         rows = [(value_id, option_id) for option_id in one.options]
         db.insert_many("issue_field_choice", "value_id, option_id", rows)

@@ -70,7 +70,7 @@ def update(
             raise _taken(changes["name"])
     upsert.update(db, "issue_field", before, changes)
     if options is not None and issue_field_options.choose(db, field["id"], options):
-        db.execute("UPDATE issue_field SET updated_at = :now WHERE id = :id", id=field["id"])
+        db.update("issue_field", field["id"], updated_at=db.now)
     after = _again(db, field["id"])
     return after, after != before
 

@@ -85,5 +85,5 @@ def settle(db: Connection, issue: Row | None, fields: Mapping[str, Any], event: 
     own = after(db, issue, fields, event)
     if own.updated_at or "reported_at" not in fields:
         return own
-    db.execute("DELETE FROM issue_own_change WHERE issue_id = :id", id=issue["id"])
+    db.delete("issue_own_change", issue_id=issue["id"])
     return OwnChanges(over=True)

@@ -46,13 +46,13 @@ def make_mails(db: Connection, limits: MailLimits) -> bool:
     If an account or all of them have reached the limit of an hour, the notices wait until the hour
     has passed.
     """
-    rows = db.tuples(
+    account_ids = db.column(
         f"SELECT DISTINCT n.account_id FROM mail_notice n WHERE {_WAITING} AND n.due_at <= :now"
         " ORDER BY n.account_id LIMIT :most",
         most=MOST,
     )
     hooks = 0
-    for (account_id,) in rows:
+    for account_id in account_ids:
         free_at = outbox.free_at(db, limits.per_hour, limits.total_per_hour, account_id)
         if free_at > db.now:
             _postpone(db, account_id, free_at)
@@ -60,7 +60,7 @@ def make_mails(db: Connection, limits: MailLimits) -> bool:
             hooks += _make(db, account_id)
         if hooks >= MOST_HOOKS:
             return True
-    return len(rows) == MOST
+    return len(account_ids) == MOST
 
 
 def _make(db: Connection, account_id: int) -> int:
@@ -132,12 +132,12 @@ def _drop_unwanted(db: Connection, account_id: int, mail_id: int | None = None) 
     chosen, given = "mail_id IS NULL AND account_id = :of", {"of": account_id}
     if mail_id is not None:
         chosen, given = "mail_id = :of", {"of": mail_id}
-    rows = db.tuples(
+    found = db.column(
         "SELECT DISTINCT a.hook_id FROM mail_notice JOIN alert a ON a.id = alert_id"
         f" WHERE {chosen}",
         **given,
     )
-    hook_ids = {hook_id for (hook_id,) in rows}
+    hook_ids = set(found)
     if left := sorted(hook_ids - receivers.hooks_of(db, account_id, hook_ids)):
         db.execute(
             f"DELETE FROM mail_notice WHERE {chosen} AND alert_id IN (SELECT a.id FROM alert a"
@@ -194,12 +194,12 @@ def list_mails(
 
 def alerts_of(db: Connection, mail_id: int, limit: int) -> list[Row]:
     """Return the first alerts that a mail is about, with their hooks, oldest first."""
-    rows = db.tuples(
+    found = db.column(
         "SELECT alert_id FROM mail_notice WHERE mail_id = :mail_id ORDER BY alert_id LIMIT :limit",
         mail_id=mail_id,
         limit=limit,
     )
-    return alerts.get_many(db, [number for (number,) in rows])
+    return alerts.get_many(db, found)
 
 
 def counts_of(db: Connection, mail_ids: Iterable[int]) -> dict[int, int]:

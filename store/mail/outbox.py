@@ -96,7 +96,7 @@ def claim(db: Connection, mail: Row, hold: int) -> bool:
 
 def set_address(db: Connection, mail_id: int, address: str) -> None:
     """Send a mail to another address."""
-    db.execute("UPDATE mail SET address = :address WHERE id = :id", id=mail_id, address=address)
+    db.update("mail", mail_id, address=address)
 
 
 def record_sent(db: Connection, mail_id: int) -> None:

@@ -65,11 +65,11 @@ def _name(row: Row, seen: Collection[int]) -> str:
 
 def list_left(db: Connection, account_id: int) -> list[Row]:
     """Return `hook_id` and `name` of the hooks from which an account has unsubscribed."""
-    rows = db.tuples(
+    found = db.column(
         "SELECT hook_id FROM mail_unsubscribed WHERE account_id = :account_id"
         " ORDER BY hook_id DESC LIMIT :most",
         account_id=account_id,
         most=MOST,
     )
-    names = names_of(db, account_id, [hook_id for (hook_id,) in rows])
+    names = names_of(db, account_id, found)
     return [{"hook_id": hook_id, "name": name} for hook_id, name in names.items()]

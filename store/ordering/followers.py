@@ -61,12 +61,11 @@ def claim(
 
 
 def _is_held(db: Connection, delivery_id: int, lease_id: int) -> bool:
-    found = db.value(
+    return db.exists(
         f"SELECT 1 FROM delivery WHERE id = :id AND lease_id = :lease_id AND state = {WAITING}",
         id=delivery_id,
         lease_id=lease_id,
     )
-    return found is not None
 
 
 def _lease(db: Connection, ids: Collection[int], lease_id: int) -> None:

@@ -109,12 +109,12 @@ def unblock(db: Connection, hook_id: int, key: str) -> bool:
 
 def unblock_all(db: Connection, hook_id: int) -> list[Key]:
     """End the blocks of all keys of a hook. Return these keys. Their gaps stay."""
-    rows = db.tuples(
+    keys = db.column(
         f"UPDATE ordering_key SET {UNBLOCKED} WHERE hook_id = :hook_id AND blocked_at IS NOT NULL"
         " RETURNING key",
         hook_id=hook_id,
     )
-    return [(hook_id, key) for (key,) in rows]
+    return [(hook_id, key) for key in keys]
 
 
 def _free(db: Connection, one: EndedDelivery) -> None:
@@ -134,4 +134,4 @@ def _free(db: Connection, one: EndedDelivery) -> None:
         sql = "UPDATE ordering_key SET gap = :gap WHERE id = :id"
         db.execute(sql, gap=json.dumps(gap), id=row["id"])
     else:
-        db.execute("DELETE FROM ordering_key WHERE id = :id", id=row["id"])
+        db.delete("ordering_key", id=row["id"])

@@ -150,13 +150,12 @@ def lift_barriers(db: Connection, ordering: Row) -> None:
 
 
 def _any_open(db: Connection, hook_id: int, sequence: int) -> bool:
-    found = db.value(
+    return db.exists(
         "SELECT 1 FROM delivery x WHERE x.hook_id = :hook_id AND x.ordering_key IS NOT NULL"
         f" AND x.{OPEN} AND x.out_of_turn = 0 AND x.sequence <= :sequence LIMIT 1",
         hook_id=hook_id,
         sequence=sequence,
     )
-    return found is not None
 
 
 def open_keys(db: Connection, hook_id: int) -> list[Key]:

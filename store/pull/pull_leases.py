@@ -195,13 +195,9 @@ def next_expiry(db: Connection) -> int | None:
 
 def drop_ended(db: Connection, before: int, limit: int) -> int:
     """Delete leases that ended before a time. Return their number."""
-    rows = db.tuples(
+    ids = db.column(
         "SELECT id FROM pull_lease WHERE ended_at < :before ORDER BY ended_at LIMIT :limit",
         before=before,
         limit=limit,
     )
-    db.execute(
-        f"DELETE FROM pull_lease WHERE id {db.among('ids')}",
-        ids=json_array(row[0] for row in rows),
-    )
-    return len(rows)
+    return db.delete_many("pull_lease", "id", ids)

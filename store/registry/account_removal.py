@@ -60,7 +60,7 @@ def _repository_ids(db: Connection, account_id: int) -> list[int]:
 
 def check(db: Connection, account: Row) -> None:
     """Raise Conflict if nobody could administer something without this account."""
-    if account["site_admin"] and not db.value(
+    if account["site_admin"] and not db.exists(
         "SELECT 1 FROM account WHERE site_admin = 1 AND id <> :id LIMIT 1", id=account["id"]
     ):
         raise Conflict(
@@ -77,7 +77,7 @@ def remove_part(db: Connection, account: Row) -> bool:
     first. Raises Conflict as `check` does.
     """
     check(db, account)
-    db.execute("DELETE FROM token WHERE account_id = :id", id=account["id"])
+    db.delete("token", account_id=account["id"])
     left = hook_removal.MOST
     repo_ids = _repository_ids(db, account["id"])
     for repo_id in repo_ids[:MOST]:
@@ -144,7 +144,7 @@ def remove(db: Connection, account: Row) -> None:
     teams.forget(db, account["id"])
     memberships.drop(db, account["id"])
     upsert.drop_counts(db, "account", account["id"])
-    db.execute("DELETE FROM account WHERE id = :id", id=account["id"])
+    db.delete("account", id=account["id"])
 
 
 def _remove_repository(db: Connection, repo_id: int) -> None:

@@ -17,7 +17,7 @@ def remove(db: Connection, app_id: int) -> bool:
     if app is None:
         return False
     hook_removal.end_hooks(db, target_of_app(app_id), GONE)
-    db.execute("DELETE FROM app WHERE id = :id", id=app_id)
+    db.delete("app", id=app_id)
     if app["bot_id"] is not None:
         bots.release(db, app["bot_id"])
     return True

@@ -110,9 +110,7 @@ def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
 
 def delete(db: Connection, repo_id: int, name: str) -> bool:
     """Delete a ref. Return False if there is none with this name."""
-    gone = db.execute(
-        "DELETE FROM ref WHERE repo_id = :repo_id AND name = :name", repo_id=repo_id, name=name
-    )
+    gone = db.delete("ref", repo_id=repo_id, name=name)
     if gone:
         ref_counts.add(db, repo_id, Counter({name[:FOLDER]: -gone}))
     _mark_gone(db, repo_id, name)

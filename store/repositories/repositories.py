@@ -221,11 +221,7 @@ def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
 
 def revoke(db: Connection, repo_id: int, account_id: int) -> bool:
     """Take the role of a collaborator away. Return False if the account was given none."""
-    deleted = db.execute(
-        "DELETE FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
-        repo_id=repo_id,
-        account_id=account_id,
-    )
+    deleted = db.delete("collaborator", repo_id=repo_id, account_id=account_id)
     return deleted > 0
 
 
@@ -248,12 +244,12 @@ def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
         if belongs == "admin":
             return "admin"
         member = {"member": "read"}.get(belongs or "")
-    granted = db.tuples(
+    granted = db.column(
         f"SELECT role FROM {GRANTS} AS g WHERE repo_id = :repo_id AND account_id = :account_id",
         repo_id=repo["id"],
         account_id=account["id"],
     )
-    held = [role for role in (base, member, *(one for (one,) in granted)) if role is not None]
+    held = [role for role in (base, member, *granted) if role is not None]
     return max(held, key=ROLES.index, default=None)
 
 

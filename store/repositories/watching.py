@@ -64,13 +64,13 @@ def _alone(db: Connection, repo_id: int, account_id: int) -> None:
 def remove(db: Connection, repo_id: int, account_id: int) -> bool:
     """Delete the subscription. Return False if there is none."""
     _alone(db, repo_id, account_id)
-    ended = db.tuples(
+    ended = db.column(
         "DELETE FROM watching WHERE repo_id = :repo_id AND account_id = :account_id"
         " RETURNING subscribed",
         repo_id=repo_id,
         account_id=account_id,
     )
-    _count(db, repo_id, -sum(subscribed for (subscribed,) in ended))
+    _count(db, repo_id, -sum(ended))
     return bool(ended)
 
 
@@ -84,7 +84,7 @@ def forget(db: Connection, account_id: int) -> None:
         " (SELECT repo_id FROM watching WHERE account_id = :account_id AND subscribed = 1)",
         account_id=account_id,
     )
-    db.execute("DELETE FROM watching WHERE account_id = :account_id", account_id=account_id)
+    db.delete("watching", account_id=account_id)
 
 
 def _count(db: Connection, repo_id: int, more: int) -> None:

@@ -110,12 +110,12 @@ def mark_events(db: Connection, event_ids: str) -> None:
     """
     if is_empty(db):
         return
-    rows = db.tuples(
+    found = db.column(
         f"SELECT DISTINCT a.id / {WIDTH} FROM {db.each('ids', id='integer')} AS w"
         " JOIN delivery d ON d.event_id = w.id JOIN attempt a ON a.delivery_id = d.id",
         ids=event_ids,
     )
-    _mark(db, {row[0] for row in rows})
+    _mark(db, set(found))
 
 
 def _mark(db: Connection, numbers: Collection[int]) -> None:

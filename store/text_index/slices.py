@@ -63,7 +63,7 @@ def save(db: Connection, portion: IndexPortion, parts: Parts) -> bool:
     )
     if not current:
         return False
-    db.execute("DELETE FROM text_slice WHERE portion = :portion", portion=portion.number)
+    db.delete("text_slice", portion=portion.number)
     rows = [(portion.number, number, slices) for number, slices in parts]
     db.insert_many("text_slice", "portion, part, slices", rows)
     return True

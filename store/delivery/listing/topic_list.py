@@ -79,13 +79,12 @@ def page(
     Each has its numbers of `hooks` and `followers`, and `latest_at`, the time of its latest event.
     """
     source, given = wanted.sql(db)
-    found = db.tuples(
+    ids = db.column(
         f"SELECT r.id{source} ORDER BY {order.sql(COLUMNS, 'r.id')} LIMIT :limit OFFSET :skip",
         limit=limit,
         skip=skip,
         **given,
     )
-    ids = [number for (number,) in found]
     counts = ", ".join(f"({sql}) AS {name}" for name, sql in COUNTS.items())
     rows = db.all(
         "SELECT f.*, e.received_at AS latest_at FROM"

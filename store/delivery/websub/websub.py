@@ -42,8 +42,8 @@ def is_public(db: Connection, repo_id: int) -> bool:
 
     `repo_id` is 0 for a topic hosted elsewhere, which is always public.
     """
-    found = db.value("SELECT 1 FROM repository WHERE id = :id AND private = 0", id=repo_id)
-    return repo_id == 0 or found is not None
+    found = db.exists("SELECT 1 FROM repository WHERE id = :id AND private = 0", id=repo_id)
+    return repo_id == 0 or found
 
 
 def apply_verified(db: Connection, request: Row, asked_at: int) -> bool:
@@ -88,7 +88,7 @@ def _notify_changed(db: Connection, subscription_ids: Iterable[int]) -> None:
 
 def _sync_subscriptions(db: Connection, row: Row) -> None:
     """Add the subscription to its repository's events if it is active; remove it otherwise."""
-    db.execute("DELETE FROM subscription WHERE hook_id = :id", id=-row["id"])
+    db.delete("subscription", hook_id=-row["id"])
     if row["ended_at"] is None and row["repo_id"]:
         db.insert_many(
             "subscription",
@@ -214,12 +214,12 @@ def find_ended(db: Connection) -> tuple[list[int], list[int]]:
 
     Return MOST of each at most.
     """
-    hidden = db.tuples(
+    hidden = db.column(
         "SELECT w.id FROM websub w WHERE w.ended_at IS NULL AND w.repo_id <> 0 AND NOT EXISTS"
         " (SELECT 1 FROM repository r WHERE r.id = w.repo_id AND r.private = 0) LIMIT :most",
         most=MOST,
     )
-    return _list_expired(db), [row[0] for row in hidden]
+    return _list_expired(db), hidden
 
 
 def _list_expired(db: Connection) -> list[int]:

@@ -53,14 +53,14 @@ def latest(db: Connection, repo_id: int, name: str, *, public: bool = True) -> R
 
     Examples do not count. `public` is whether the repository is.
     """
-    ids = db.tuples(
+    ids = db.column(
         "SELECT id FROM event WHERE repo_id = :repo_id AND name = :name"
         f" AND body IS NOT NULL AND source_id <> {EXAMPLE_SOURCE} ORDER BY id DESC LIMIT {BEHIND}",
         repo_id=repo_id,
         name=name,
     )
     # Bodies may be large, and the first one is nearly always published. So no other is read.
-    found = (_published(db, event_id, name, public) for (event_id,) in ids)
+    found = (_published(db, event_id, name, public) for event_id in ids)
     return next((row for row in found if row is not None), None)
 
 

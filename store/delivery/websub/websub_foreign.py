@@ -38,12 +38,12 @@ class TopicContent:
 
 def mark_changed(db: Connection, topic: Topic) -> bool:
     """Record that a topic's publisher announced a change. Return False without subscribers."""
-    followed = db.value(
+    followed = db.exists(
         "SELECT 1 FROM websub WHERE repo_id = 0 AND topic_key = :key AND ended_at IS NULL"
         " AND lease_ends_at > :now LIMIT 1",
         key=topic.key,
     )
-    if followed is None:
+    if not followed:
         return False
     db.execute(
         "INSERT INTO websub_topic (key, url, due_at) VALUES (:key, :url, :now)"
@@ -150,13 +150,13 @@ def _followers(db: Connection, key: str) -> list[int]:
 
 def _up_to_date(db: Connection, topic: Row) -> set[int]:
     """Return the subscriptions to which the last distribution was delivered."""
-    rows = db.tuples(
+    hook_ids = db.column(
         "SELECT hook_id FROM delivery WHERE event_id IN (:event_id, :part_id)"
         f" AND state = {DELIVERED}",
         event_id=topic["event_id"] or 0,
         part_id=topic["part_id"] or 0,
     )
-    return {-row[0] for row in rows}
+    return {-hook_id for hook_id in hook_ids}
 
 
 def _keep(db: Connection, body: bytes, content_type: str) -> int:
@@ -182,7 +182,7 @@ def drop_unfollowed(db: Connection, before: int, limit: int, after: int = 0) -> 
     If somebody follows such a topic later, its next announced change brings it back. It examines
     the next `limit` topics after the topic `after`.
     """
-    rows = db.tuples(
+    ids = db.column(
         "SELECT id FROM websub_topic WHERE id > :after ORDER BY id LIMIT :limit",
         after=after,
         limit=limit,
@@ -191,7 +191,7 @@ def drop_unfollowed(db: Connection, before: int, limit: int, after: int = 0) -> 
         f"DELETE FROM websub_topic WHERE id {db.among('ids')} AND fetched_at < :before"
         " AND due_at IS NULL AND taken_until <= :now AND NOT EXISTS (SELECT 1 FROM websub x"
         " WHERE x.repo_id = 0 AND x.topic_key = websub_topic.key AND x.ended_at IS NULL)",
-        ids=json_array(topic_id for (topic_id,) in rows),
+        ids=json_array(ids),
         before=before,
     )
-    return Step(dropped, rows[-1][0] if len(rows) == limit else None)
+    return Step(dropped, ids[-1] if len(ids) == limit else None)
