@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from store.alerts import alerts
 from store.alerts.rules import BACKLOG_HIGH, CERTIFICATE, CONFIG_ERROR, KEY_BLOCKED
 from store.clock import SECOND
+from store.database import upsert
 from store.database.connection import Connection, Row, json_array
 from store.delivery.attempts import FAILED
 from store.hook_state import hook_health, hook_silences
@@ -233,12 +234,12 @@ def acknowledge(db: Connection, problem: Problem, login: str) -> None:
     """Record that somebody knows of a problem."""
     # An acknowledgement covers no later beginning.
     alerts.begin_now(db, problem.kind, {hook["id"] for hook in problem.noted})
-    _set(db, problem, "acknowledged_by, acknowledged_at", ":login, :now", login=login)
+    _set(db, problem, acknowledged_by=login, acknowledged_at=db.now)
 
 
 def mute(db: Connection, problem: Problem, until: int) -> None:
     """Hide a problem until a time."""
-    _set(db, problem, "muted_until", ":until", until=until)
+    _set(db, problem, muted_until=until)
 
 
 def reopen(db: Connection, problem: Problem) -> None:
@@ -249,13 +250,7 @@ def reopen(db: Connection, problem: Problem) -> None:
     hook_silences.end(db, problem.hook_ids)
 
 
-def _set(db: Connection, problem: Problem, columns: str, values: str, **given: object) -> None:
-    changes = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
+def _set(db: Connection, problem: Problem, **columns: object) -> None:
     for hook_id in sorted(hook["id"] for hook in problem.noted):
-        db.execute(
-            f"INSERT INTO problem_note (hook_id, kind, {columns}) VALUES (:hook_id, :kind,"
-            f" {values}) ON CONFLICT (hook_id, kind) DO UPDATE SET {changes}",
-            hook_id=hook_id,
-            kind=problem.kind,
-            **given,
-        )
+        values = {"hook_id": hook_id, "kind": problem.kind, **columns}
+        upsert.insert_or_replace(db, "problem_note", values, "hook_id, kind")

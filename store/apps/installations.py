@@ -8,7 +8,7 @@ from store.accounts import permissions
 from store.accounts.apps import checked_events
 from store.accounts.permissions import METADATA
 from store.apps import installation_repositories
-from store.database import paging, row_lookup
+from store.database import paging, row_lookup, upsert
 from store.database.connection import ENDLESS, Connection, Row
 from store.errors import Conflict, Invalid
 from store.hooks import app_subscriptions
@@ -40,16 +40,16 @@ def create(
         raise Invalid("only an integration can be installed", field="kind")
     if account["kind"] == "Bot":
         raise Invalid("an app can only be installed on a user or an organization", field="account")
-    made = db.value(
-        "INSERT INTO installation (app_id, account_id, permissions, events, every_repository,"
-        " created_at, updated_at) VALUES (:app_id, :account_id, :permissions, :events, :every,"
-        " :now, :now) ON CONFLICT (app_id, account_id) DO NOTHING RETURNING id",
-        app_id=app["id"],
-        account_id=account["id"],
-        permissions=_accepted(app, accepted),
-        events=json.dumps(checked_events(app["events"])),
-        every=int(repositories is None),
-    )
+    values = {
+        "app_id": app["id"],
+        "account_id": account["id"],
+        "permissions": _accepted(app, accepted),
+        "events": json.dumps(checked_events(app["events"])),
+        "every_repository": int(repositories is None),
+        "created_at": db.now,
+        "updated_at": db.now,
+    }
+    made = upsert.insert_if_absent(db, "installation", values, "app_id, account_id")
     if made is None:
         raise Conflict(f"the app {app['name']!r} is installed on {account['login']} already")
     if repositories is not None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from store.accounts import organizations
 from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import RepositoryViewer, may_see, visible_among
+from store.database import upsert
 from store.database.connection import Connection, Row, json_array
 
 # Algorithm to its number of hexadecimal digits.
@@ -51,22 +52,14 @@ def normal_digest(text: str) -> str:
 
 def attest(db: Connection, repo_id: int, digest: str) -> bool:
     """Record that a repository has built an artifact. Return False if that is known."""
-    added = db.execute(
-        "INSERT INTO attestation (repo_id, digest, created_at) VALUES (:repo_id, :digest, :now)"
-        " ON CONFLICT (repo_id, digest) DO NOTHING",
-        repo_id=repo_id,
-        digest=digest,
-    )
-    return added > 0
+    values = {"repo_id": repo_id, "digest": digest, "created_at": db.now}
+    return upsert.insert_if_absent(db, "attestation", values, "repo_id, digest") is not None
 
 
 def attestation(db: Connection, repo_id: int, digest: str) -> int | None:
     """Return the id of the attestation that a repository has built an artifact, or None."""
-    return db.optional_number(
-        "SELECT id FROM attestation WHERE repo_id = :repo_id AND digest = :digest",
-        repo_id=repo_id,
-        digest=digest,
-    )
+    found: int | None = db.find_value("SELECT id FROM attestation", repo_id=repo_id, digest=digest)
+    return found
 
 
 def sources(

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from store.clock import SECOND
+from store.database import upsert
 from store.database.connection import Connection, Row
 from store.errors import Invalid, existing
 
@@ -39,14 +40,7 @@ def put(db: Connection, organization_id: int, **given: Any) -> Row:
         **given,
         "organization_id": organization_id,
     }
-    names = COLUMNS.split(", ")
-    db.execute(
-        f"INSERT INTO assistant_subscription ({COLUMNS})"
-        f" VALUES ({', '.join(':' + name for name in names)})"
-        " ON CONFLICT (organization_id) DO UPDATE SET "
-        + ", ".join(f"{name} = excluded.{name}" for name in names[1:]),
-        **row,
-    )
+    upsert.insert_or_replace(db, "assistant_subscription", row, "organization_id")
     return row
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from store.database import upsert
 from store.database.connection import Connection, Row, json_array, prefixed
 from store.errors import Conflict, Invalid
 
@@ -72,14 +73,8 @@ def join(db: Connection, enterprise_id: int, account_id: int, role: str) -> None
         raise Invalid(
             f"{role!r} is not a role in an enterprise: use one of {', '.join(ROLES)}", field="role"
         )
-    db.execute(
-        "INSERT INTO enterprise_member (enterprise_id, account_id, role)"
-        " VALUES (:enterprise_id, :account_id, :role)"
-        " ON CONFLICT (enterprise_id, account_id) DO UPDATE SET role = excluded.role",
-        enterprise_id=enterprise_id,
-        account_id=account_id,
-        role=role,
-    )
+    values = {"enterprise_id": enterprise_id, "account_id": account_id, "role": role}
+    upsert.insert_or_replace(db, "enterprise_member", values, "enterprise_id, account_id")
 
 
 def members(db: Connection, enterprise_id: int) -> dict[str, str]:

@@ -5,7 +5,7 @@ Its deliveries go on. In contrast, the deliveries of a paused hook wait.
 
 from collections.abc import Iterable
 
-from store.database import row_lookup
+from store.database import row_lookup, upsert
 from store.database.connection import Connection, Row
 
 SILENCED = "(SELECT s.hook_id FROM hook_silence s WHERE s.ends_at > :now)"
@@ -15,14 +15,8 @@ SILENCED = "(SELECT s.hook_id FROM hook_silence s WHERE s.ends_at > :now)"
 def silence(db: Connection, hook_ids: Iterable[int], until: int, login: str) -> None:
     """Silence hooks until a time, in microseconds, whatever silence they had before."""
     for hook_id in sorted(hook_ids):
-        db.execute(
-            "INSERT INTO hook_silence (hook_id, ends_at, silenced_by) VALUES (:hook_id, :until,"
-            " :login) ON CONFLICT (hook_id) DO UPDATE SET ends_at = excluded.ends_at,"
-            " silenced_by = excluded.silenced_by",
-            hook_id=hook_id,
-            until=until,
-            login=login,
-        )
+        values = {"hook_id": hook_id, "ends_at": until, "silenced_by": login}
+        upsert.insert_or_replace(db, "hook_silence", values, "hook_id")
 
 
 def end(db: Connection, hook_ids: Iterable[int]) -> None:

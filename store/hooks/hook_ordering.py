@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from store.database import upsert
 from store.database.connection import Connection, Row, json_array
 
 NONE, BY_HOOK, BY_REPOSITORY = "none", "hook", "repository"
@@ -98,19 +99,15 @@ def configure(db: Connection, hook: Row) -> None:
     if before is not None and before["active"] and before["ordering"] != ordering:
         barriers = [*barriers, before["sequence"]]
     active = ordering != NONE or bool(barriers)
-    db.execute(
-        "INSERT INTO hook_ordering (hook_id, ordering, blocks, active, stopped, barriers)"
-        " VALUES (:id, :ordering, :blocks, :active, :stopped, :barriers)"
-        " ON CONFLICT (hook_id) DO UPDATE SET ordering = excluded.ordering,"
-        " blocks = excluded.blocks, active = excluded.active, stopped = excluded.stopped,"
-        " barriers = excluded.barriers",
-        id=hook["id"],
-        ordering=ordering,
-        blocks=int(options.get("on_exhausted") == BLOCK),
-        active=int(active),
-        stopped=int(active and not hook["active"]),
-        barriers=json.dumps(barriers),
-    )
+    values = {
+        "hook_id": hook["id"],
+        "ordering": ordering,
+        "blocks": int(options.get("on_exhausted") == BLOCK),
+        "active": int(active),
+        "stopped": int(active and not hook["active"]),
+        "barriers": json.dumps(barriers),
+    }
+    upsert.insert_or_replace(db, "hook_ordering", values, "hook_id")
 
 
 def stop(db: Connection, hook_id: int) -> None:

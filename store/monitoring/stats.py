@@ -6,7 +6,7 @@ Each count reads an index that has only the rows in question, and ends at a limi
 from dataclasses import dataclass, field
 
 from store.clock import MINUTE, SECOND
-from store.database import migrations, paging
+from store.database import migrations, paging, upsert
 from store.database.connection import Connection, Row
 from store.jobs import jobs
 from store.monitoring.shards import own_shard
@@ -224,11 +224,7 @@ def _leases(db: Connection) -> list[Row]:
 
 def probe(db: Connection) -> None:
     """Write this process's row to find out whether writing is possible."""
-    db.execute(
-        "INSERT INTO probe (id, tried_at) VALUES (:shard, :now)"
-        " ON CONFLICT (id) DO UPDATE SET tried_at = excluded.tried_at",
-        shard=own_shard(),
-    )
+    upsert.insert_or_replace(db, "probe", {"id": own_shard(), "tried_at": db.now}, "id")
 
 
 def migrations_ahead(db: Connection) -> int:

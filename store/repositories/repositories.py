@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import visible_repositories
-from store.database import row_lookup
+from store.database import row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
@@ -43,17 +43,17 @@ def create(
 ) -> Row:
     """Create a repository. Raises Invalid for a bad name, Conflict if the owner has one like it."""
     _check_name(name)
-    made = db.value(
-        "INSERT INTO repository (owner_id, name, name_key, private, description, default_branch,"
-        " created_at, updated_at) VALUES (:owner_id, :name, :key, :private, :description,"
-        " :default_branch, :now, :now) ON CONFLICT (owner_id, name_key) DO NOTHING RETURNING id",
-        owner_id=owner_id,
-        name=name,
-        key=name.lower(),
-        private=int(private),
-        description=description,
-        default_branch=default_branch,
-    )
+    values = {
+        "owner_id": owner_id,
+        "name": name,
+        "name_key": name.lower(),
+        "private": int(private),
+        "description": description,
+        "default_branch": default_branch,
+        "created_at": db.now,
+        "updated_at": db.now,
+    }
+    made = upsert.insert_if_absent(db, "repository", values, "owner_id, name_key")
     if made is None:
         raise Conflict(f"the owner has a repository {name!r} already")
     repository_counts.add(db, {(owner_id, int(private)): 1})
@@ -73,14 +73,8 @@ def rename(db: Connection, repo: Row, name: str) -> Row:
     if holder is not None and holder["id"] != repo["id"]:
         raise Conflict(f"the owner has a repository {name!r} already")
     db.update("repository", repo["id"], name=name, name_key=name.lower(), updated_at=db.now)
-    db.execute(
-        "INSERT INTO repository_name (owner_id, name_key, repo_id)"
-        " VALUES (:owner_id, :key, :repo_id)"
-        " ON CONFLICT (owner_id, name_key) DO UPDATE SET repo_id = excluded.repo_id",
-        owner_id=repo["owner_id"],
-        key=repo["name"].lower(),
-        repo_id=repo["id"],
-    )
+    former = {"owner_id": repo["owner_id"], "name_key": repo["name"].lower(), "repo_id": repo["id"]}
+    upsert.insert_or_replace(db, "repository_name", former, "owner_id, name_key")
     _forget_name(db, repo["owner_id"], name)
     row = get(db, repo["id"])
     assert row is not None
@@ -210,13 +204,8 @@ def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
     """Give an account a role as a collaborator. Raises Invalid for an unknown role."""
     if role not in ROLES:
         raise Invalid(f"{role!r} is not a role: use one of {', '.join(ROLES)}", field="role")
-    db.execute(
-        "INSERT INTO collaborator (repo_id, account_id, role) VALUES (:repo_id, :account_id, :role)"
-        " ON CONFLICT (repo_id, account_id) DO UPDATE SET role = excluded.role",
-        repo_id=repo_id,
-        account_id=account_id,
-        role=role,
-    )
+    values = {"repo_id": repo_id, "account_id": account_id, "role": role}
+    upsert.insert_or_replace(db, "collaborator", values, "repo_id, account_id")
 
 
 def revoke(db: Connection, repo_id: int, account_id: int) -> bool:
