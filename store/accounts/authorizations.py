@@ -97,7 +97,7 @@ def page(
 ) -> list[Row]:
     """Return a user's authorizations by id: all, or an app's."""
     where, given = _where(account_id, app_id)
-    rows = paging.page(db, f"{SELECT} {where} ORDER BY t.id", limit, offset, **given)
+    rows = paging.page(db, f"{SELECT} WHERE {where} ORDER BY t.id", limit, offset, **given)
     return [decode_row(row) for row in rows]
 
 
@@ -106,14 +106,12 @@ def count(
 ) -> int:
     """Return how many authorizations `page` can return, counted up to `most`."""
     where, given = _where(account_id, app_id)
-    return paging.count(db, f"SELECT t.id FROM token t {where}", most, **given)
+    return paging.count(db, f"SELECT t.id FROM token t WHERE {where}", most, **given)
 
 
 def _where(account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
-    given = {"account_id": account_id}
-    if app_id is None:
-        return f"WHERE {MANAGED}", given
-    return f"WHERE {MANAGED} AND t.app_id = :app_id", given | {"app_id": app_id}
+    where, given = paging.conditions({MANAGED: True, "t.app_id = :app_id": app_id})
+    return where, given | {"account_id": account_id}
 
 
 def get(db: Connection, account_id: int, token_id: int) -> Row | None:

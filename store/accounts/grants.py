@@ -101,7 +101,7 @@ def page(
 ) -> list[Row]:
     """Return a user's grants by id, each with `scopes`: all scopes of its unexpired tokens."""
     where, given = _where(account_id, app_id)
-    rows = paging.page(db, f"{SELECT} {where} ORDER BY g.id", limit, offset, **given)
+    rows = paging.page(db, f"{SELECT} WHERE {where} ORDER BY g.id", limit, offset, **given)
     return _with_scopes(db, account_id, rows)
 
 
@@ -110,26 +110,26 @@ def count(
 ) -> int:
     """Return how many grants `page` can return, counted up to `most`."""
     where, given = _where(account_id, app_id)
-    return paging.count(db, f"SELECT g.id FROM app_grant g {where}", most, **given)
+    return paging.count(db, f"SELECT g.id FROM app_grant g WHERE {where}", most, **given)
 
 
 def _where(account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
-    if app_id is None:
-        return "WHERE g.account_id = :account_id", {"account_id": account_id}
-    where = "WHERE g.account_id = :account_id AND g.app_id = :app_id"
-    return where, {"account_id": account_id, "app_id": app_id}
+    return paging.conditions(
+        {"g.account_id = :account_id": account_id, "g.app_id = :app_id": app_id}
+    )
 
 
 def get(db: Connection, account_id: int, grant_id: int) -> Row | None:
     """Return the user's grant with this id, or None."""
-    where = "WHERE g.account_id = :account_id AND g.id = :id"
-    return _one(db, account_id, db.one(f"{SELECT} {where}", account_id=account_id, id=grant_id))
+    where = "g.account_id = :account_id AND g.id = :id"
+    row = db.one(f"{SELECT} WHERE {where}", account_id=account_id, id=grant_id)
+    return _one(db, account_id, row)
 
 
 def of_app(db: Connection, account_id: int, app_id: int) -> Row | None:
     """Return the user's grant to this application, or None."""
     where, given = _where(account_id, app_id)
-    return _one(db, account_id, db.one(f"{SELECT} {where}", **given))
+    return _one(db, account_id, db.one(f"{SELECT} WHERE {where}", **given))
 
 
 def _one(db: Connection, account_id: int, row: Row | None) -> Row | None:

@@ -163,13 +163,9 @@ def count(
 
 
 def _where(app_id: int, since: int | None, outdated: bool) -> tuple[str, dict[str, Any]]:
-    parts, given = ["i.app_id = :app_id"], {"app_id": app_id}
-    if since is not None:
-        parts.append("i.updated_at >= :since")
-        given["since"] = since
-    if outdated:
-        parts.append(OUTDATED)
-    return " AND ".join(parts), given
+    return paging.conditions(
+        {"i.app_id = :app_id": app_id, "i.updated_at >= :since": since, OUTDATED: outdated}
+    )
 
 
 def accept(db: Connection, installation: Row, app: Row, accepted: Mapping[str, str] | None) -> bool:

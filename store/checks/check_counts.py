@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from store.database import upsert
+from store.database import paging, upsert
 from store.database.connection import Connection, Row, json_array
 
 
@@ -51,13 +51,11 @@ def newest(db: Connection, suite_ids: Iterable[int]) -> dict[int, int]:
 def total(
     db: Connection, suite_ids: Iterable[int], *, status: str | None, only_latest: bool
 ) -> int:
-    where = [" AND t.status = :status"] if status is not None else []
-    where += [" AND t.latest = 1"] if only_latest else []
-    given = {} if status is None else {"status": status}
+    where, given = paging.conditions({"t.status = :status": status, "t.latest = 1": only_latest})
     return db.number(
         f"SELECT CAST(coalesce(sum(t.runs), 0) AS BIGINT)"
         f" FROM {db.each('suites', id='integer')} AS w"
-        f" JOIN check_tally t ON t.suite_id = w.id{''.join(where)}",
+        f" JOIN check_tally t ON t.suite_id = w.id AND {where}",
         suites=json_array(suite_ids),
         **given,
     )

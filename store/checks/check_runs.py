@@ -35,13 +35,15 @@ class CheckRunFilter:
     only_latest: bool = True
     """Whether to select only the newest run of each name in a suite."""
 
-    def where(self) -> tuple[str, dict[str, str]]:
-        """Return SQL conditions, each after an AND, and their parameters."""
-        sql = " AND c.name = :name" if self.name is not None else ""
-        sql += " AND c.status = :status" if self.status is not None else ""
-        sql += " AND c.latest = 1" if self.only_latest else ""
-        given = {"name": self.name, "status": self.status}
-        return sql, {key: value for key, value in given.items() if value is not None}
+    def where(self) -> tuple[str, Row]:
+        """Return the SQL condition and its parameters."""
+        return paging.conditions(
+            {
+                "c.name = :name": self.name,
+                "c.status = :status": self.status,
+                "c.latest = 1": self.only_latest,
+            }
+        )
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
@@ -222,7 +224,7 @@ def page(
     where, given = chosen.where()
     # Each suite contributes as many as the page can hold. Otherwise all runs would be sorted.
     first = (
-        f"SELECT c.id FROM check_run c WHERE c.suite_id = w.suite{where}"
+        f"SELECT c.id FROM check_run c WHERE c.suite_id = w.suite AND {where}"
         " ORDER BY c.number DESC LIMIT :most"
     )
     rows = paging.page(
@@ -248,7 +250,7 @@ def count(db: Connection, suite_ids: Sequence[int], chosen: CheckRunFilter) -> i
     where, given = chosen.where()
     return db.number(
         f"SELECT count(*) FROM {db.each('suites', suite='integer')} AS w"
-        f" JOIN check_run c ON c.suite_id = w.suite{where}",
+        f" JOIN check_run c ON c.suite_id = w.suite AND {where}",
         suites=json_array(suite_ids),
         **given,
     )

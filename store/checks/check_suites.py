@@ -65,14 +65,8 @@ def of_commit(
     db: Connection, repo_id: int, sha: str, *, app_number: int | None = None
 ) -> list[int]:
     """Return the ids of a commit's suites: all, or an app's."""
-    where = "" if app_number is None else " AND app_number = :app_number"
-    given = {} if app_number is None else {"app_number": app_number}
-    return db.column(
-        f"SELECT id FROM check_suite WHERE repo_id = :repo_id AND head_sha = :sha{where}",
-        repo_id=repo_id,
-        sha=sha,
-        **given,
-    )
+    where, given = _where(repo_id, sha, SuiteFilter(app_number))
+    return db.column(f"SELECT s.id FROM check_suite s WHERE {where}", **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +92,15 @@ def count(db: Connection, repo_id: int, sha: str, chosen: SuiteFilter) -> int:
 
 
 def _where(repo_id: int, sha: str, chosen: SuiteFilter) -> tuple[str, Row]:
-    where, given = "s.repo_id = :repo_id AND s.head_sha = :sha", {"repo_id": repo_id, "sha": sha}
-    if chosen.app_number is not None:
-        where += " AND s.app_number = :app_number"
-        given["app_number"] = chosen.app_number
-    if chosen.check_name is not None:
-        run = "SELECT 1 FROM check_run c WHERE c.suite_id = s.id AND c.name = :check_name"
-        where += f" AND EXISTS ({run})"
-        given["check_name"] = chosen.check_name
-    return where, given
+    run = "SELECT 1 FROM check_run c WHERE c.suite_id = s.id AND c.name = :check_name"
+    return paging.conditions(
+        {
+            "s.repo_id = :repo_id": repo_id,
+            "s.head_sha = :sha": sha,
+            "s.app_number = :app_number": chosen.app_number,
+            f"EXISTS ({run})": chosen.check_name,
+        }
+    )
 
 
 def of_app(

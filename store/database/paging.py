@@ -1,5 +1,7 @@
 """Pages of lists, and how long the lists are."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +10,21 @@ from store.database.connection import ENDLESS, Connection, Row
 # A list of up to so many rows is sorted. For a page of a longer one, so many rows of the table are
 # examined in its order first, because these mostly fill the page.
 SORTED = 1_000
+
+
+PARAMETER = re.compile(r":(\w+)")
+
+
+def conditions(wanted: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the conditions that have a value, as SQL, and their parameters.
+
+    `wanted` is SQL to the value of its parameter. None and False leave a condition out. With True,
+    it has no parameter, or the caller has its value.
+    """
+    chosen = [sql for sql, value in wanted.items() if value is not None and value is not False]
+    valued = [sql for sql in chosen if wanted[sql] is not True]
+    given = {name: wanted[sql] for sql in valued for name in PARAMETER.findall(sql)}
+    return " AND ".join(chosen) or "1 = 1", given
 
 
 def page(db: Connection, query: str, limit: int, offset: int, **parameters: Any) -> list[Row]:

@@ -6,7 +6,7 @@ The API lists each attempt as one of a hook's deliveries.
 import json
 from collections.abc import Iterable
 
-from store.database import body_codec
+from store.database import body_codec, paging
 from store.database.connection import Connection, Row, json_array
 from store.delivery import event_fields
 from store.formats.installed import with_installation
@@ -45,22 +45,24 @@ def page(
     `before` and `after` are attempt ids and exclusive; `after` returns the attempts that follow it
     directly. `status` is "success" or "failure". `since` is in microseconds.
     """
-    where = ["a.hook_id = :hook_id"]
-    where += ["a.id < :before"] if before is not None else []
-    where += ["a.id > :after"] if after is not None else []
-    where += [SUCCEEDED] if status == "success" else []
-    where += [FAILED] if status == "failure" else []
-    where += ["e.name = :event"] if event is not None else []
-    where += ["a.started_at >= :since"] if since is not None else []
-    where += ["e.guid = :guid"] if guid is not None else []
-    given = {"before": before, "after": after, "event": event, "since": since, "guid": guid}
+    where, given = paging.conditions(
+        {
+            "a.hook_id = :hook_id": hook_id,
+            "a.id < :before": before,
+            "a.id > :after": after,
+            SUCCEEDED: status == "success",
+            FAILED: status == "failure",
+            "e.name = :event": event,
+            "a.started_at >= :since": since,
+            "e.guid = :guid": guid,
+        }
+    )
     order = "ASC" if after is not None else "DESC"
     rows = db.all(
         f"SELECT {COLUMNS} FROM attempt a JOIN event e ON e.id = a.event_id"
-        f" WHERE {' AND '.join(where)} ORDER BY a.id {order} LIMIT :limit",
-        hook_id=hook_id,
+        f" WHERE {where} ORDER BY a.id {order} LIMIT :limit",
         limit=limit,
-        **{key: value for key, value in given.items() if value is not None},
+        **given,
     )
     rows.sort(key=lambda row: -row["id"])
     return [_row(row) for row in rows]

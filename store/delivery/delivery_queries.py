@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from store.database import paging
 from store.database.connection import Connection, Row
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, FILTERED, WAITING
 
@@ -27,28 +28,20 @@ def page(
     since: int | None = None,
 ) -> list[Row]:
     """Return deliveries, newest first, each with its event, its hook, and its last attempt."""
-    where = ["d.id < :before"] if before is not None else []
-    where += [f"d.state IN ({_numbers(state)})"] if state is not None else []
-    where += ["d.hook_id = :hook_id"] if hook_id is not None else []
-    where += ["d.repo_id = :repo_id"] if repo_id is not None else []
-    where += ["e.name = :event"] if event is not None else []
-    where += ["e.received_at >= :since"] if since is not None else []
-    given = {
-        "before": before,
-        "hook_id": hook_id,
-        "repo_id": repo_id,
-        "event": event,
-        "since": since,
-    }
-    return select(
-        db,
-        " AND ".join(where) or "1 = 1",
-        {key: value for key, value in given.items() if value is not None},
-        limit,
+    where, given = paging.conditions(
+        {
+            "d.id < :before": before,
+            f"d.state IN ({_numbers(state)})": state is not None,
+            "d.hook_id = :hook_id": hook_id,
+            "d.repo_id = :repo_id": repo_id,
+            "e.name = :event": event,
+            "e.received_at >= :since": since,
+        }
     )
+    return select(db, where, given, limit)
 
 
-def _numbers(name: str) -> str:
+def _numbers(name: str | None) -> str:
     return ", ".join(str(number) for number, other in STATES.items() if other == name)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.delivery import delivery_queries
 from store.delivery.event_fields import COLUMNS
@@ -102,19 +103,22 @@ def newest(
     Each has its `repository` (owner/name or None) and its number of `deliveries`, all of them
     counted.
     """
-    where = ["e.id < :before"] if before is not None else []
-    where += ["e.name = :name"] if name is not None else []
-    where += ["e.repo_id = :repo_id"] if repo_id is not None else []
     counted = "SELECT count(*) FROM delivery d WHERE d.event_id = e.id AND d.redelivery = 0"
-    where += [f"({counted}) = 0"] if unwanted else []
-    given = {"before": before, "name": name, "repo_id": repo_id}
+    where, given = paging.conditions(
+        {
+            "e.id < :before": before,
+            "e.name = :name": name,
+            "e.repo_id = :repo_id": repo_id,
+            f"({counted}) = 0": unwanted,
+        }
+    )
     return db.all(
         f"SELECT {COLUMNS}, a.login || '/' || r.name AS repository, ({counted}) AS deliveries"
         " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
         " LEFT JOIN account a ON a.id = r.owner_id"
-        f"{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY e.id DESC LIMIT :limit",
+        f" WHERE {where} ORDER BY e.id DESC LIMIT :limit",
         limit=limit,
-        **{key: value for key, value in given.items() if value is not None},
+        **given,
     )
 
 

@@ -134,12 +134,7 @@ def count(db: Connection, repo_id: int, *, most: int, commit_id: str | None = No
 
 
 def _where(repo_id: int, commit_id: str | None) -> tuple[str, Row]:
-    if commit_id is None:
-        return "repo_id = :repo_id", {"repo_id": repo_id}
-    return (
-        "repo_id = :repo_id AND commit_id = :commit_id",
-        {"repo_id": repo_id, "commit_id": commit_id},
-    )
+    return paging.conditions({"repo_id = :repo_id": repo_id, "commit_id = :commit_id": commit_id})
 
 
 def prepare(payload: dict[str, Any]) -> None:

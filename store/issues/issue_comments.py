@@ -102,10 +102,9 @@ def count(db: Connection, issue_id: int, *, since: int | None = None, most: int)
 
 
 def _of_issue(issue_id: int, since: int | None) -> tuple[str, Row]:
-    where, given = "issue_id = :issue_id AND kind = 'comment'", {"issue_id": issue_id}
-    if since is None:
-        return where, given
-    return f"{where} AND updated_at >= :since", {**given, "since": since}
+    return paging.conditions(
+        {"issue_id = :issue_id": issue_id, "kind = 'comment'": True, "updated_at >= :since": since}
+    )
 
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:

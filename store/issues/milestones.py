@@ -135,9 +135,7 @@ def count(db: Connection, repo_id: int, *, state: str | None, most: int) -> int:
 
 
 def _in_state(repo_id: int, state: str | None) -> tuple[str, Row]:
-    if state is None:
-        return "repo_id = :repo_id", {"repo_id": repo_id}
-    return "repo_id = :repo_id AND state = :state", {"repo_id": repo_id, "state": state}
+    return paging.conditions({"repo_id = :repo_id": repo_id, "state = :state": state})
 
 
 def count_issue(db: Connection, milestone_id: int | None, state: str, number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import visible_repositories
-from store.database import row_lookup, upsert
+from store.database import paging, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.delivery.websub import websub
 from store.errors import Conflict, Invalid
@@ -188,10 +188,8 @@ def of(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
 
 def newest(db: Connection, owner_id: int | None = None) -> Row | None:
     """Return the newest repository, of an owner if one is given, or None."""
-    where, given = "", {}
-    if owner_id is not None:
-        where, given = " WHERE owner_id = :owner_id", {"owner_id": owner_id}
-    found = db.optional_number(f"SELECT max(id) FROM repository{where}", **given)
+    where, given = paging.conditions({"owner_id = :owner_id": owner_id})
+    found = db.optional_number(f"SELECT max(id) FROM repository WHERE {where}", **given)
     return None if found is None else get(db, found)
 
 

@@ -123,25 +123,26 @@ def _belonging(
 def _where(db: Connection, chosen: RepositoryFilter) -> tuple[str, dict[str, Any]]:
     """Return the conditions beside the account's affiliations, and the parameters."""
     shown, given = may_see(db, chosen.viewer, chosen.owner_id)
-    wanted = {
-        "owner_id": ("r.owner_id = :owner_id", chosen.owner_id),
-        "private": ("r.private = :private", _flag(chosen.private)),
-        "fork": ("r.fork = :fork", _flag(chosen.fork)),
-        "since": ("r.updated_at > :since", chosen.since),
-        "before": ("r.updated_at < :before", chosen.before),
-    }
-    parts = [shown, *(sql for sql, value in wanted.values() if value is not None)]
-    given |= {name: value for name, (_, value) in wanted.items() if value is not None}
-    if chosen.among is not None:
-        parts.append(f"r.id {db.among('among')}")
-        given["among"] = json_array(chosen.among)
+    among = None if chosen.among is None else json_array(chosen.among)
+    where, more = paging.conditions(
+        {
+            shown: True,
+            "r.owner_id = :owner_id": chosen.owner_id,
+            "r.private = :private": _flag(chosen.private),
+            "r.fork = :fork": _flag(chosen.fork),
+            "r.updated_at > :since": chosen.since,
+            "r.updated_at < :before": chosen.before,
+            f"r.id {db.among('among')}": among,
+        }
+    )
+    given |= more
     if chosen.who is not None:
         given["who"] = chosen.who
         if chosen.known_to is not None and "organization_member" in chosen.affiliations:
             viewer = chosen.viewer
             given |= {"known_to": chosen.known_to, "token_id": viewer.token_id}
             given |= {} if viewer.target_id is None else {"target_id": viewer.target_id}
-    return " AND ".join(parts), given
+    return where, given
 
 
 def _flag(value: bool | None) -> int | None:

@@ -69,23 +69,22 @@ class RuleSuiteFilter:
     def where(self, db: Connection) -> tuple[str, Row]:
         """Return the SQL condition and its parameters."""
         ref_column = "ref" if self.ref is not None and self.ref.startswith(PREFIXES) else "ref_name"
-        named = {
-            "s.owner_id": ("owner_id", None if self.repo_id is not None else self.owner_id),
-            "s.repo_id": ("repo_id", self.repo_id),
-            f"s.{ref_column}": ("ref", self.ref),
-            "s.actor_id": ("actor_id", self.actor_id),
-            "s.result": ("result", self.result),
-        }
-        asked = {column: name for column, (name, value) in named.items() if value is not None}
-        sql = [f"{column} = :{name}" for column, name in asked.items()]
-        sql += ["s.active = 1"] if self.active else []
-        sql += ["s.evaluated = 1"] if self.evaluated else []
-        given = {name: value for name, value in named.values() if value is not None}
-        if self.viewer is not None:
-            shown, more = _visible_to(db, self.viewer)
-            sql.append(shown)
-            given |= more
-        return " AND ".join(["s.pushed_at >= :since", *sql]), {"since": self.since, **given}
+        where, given = paging.conditions(
+            {
+                "s.pushed_at >= :since": self.since,
+                "s.owner_id = :owner_id": None if self.repo_id is not None else self.owner_id,
+                "s.repo_id = :repo_id": self.repo_id,
+                f"s.{ref_column} = :ref": self.ref,
+                "s.actor_id = :actor_id": self.actor_id,
+                "s.result = :result": self.result,
+                "s.active = 1": self.active,
+                "s.evaluated = 1": self.evaluated,
+            }
+        )
+        if self.viewer is None:
+            return where, given
+        shown, more = _visible_to(db, self.viewer)
+        return f"{where} AND {shown}", given | more
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from store.database import paging
 from store.database.connection import Connection, Row, json_array
 from store.workflows import workflow_jobs, workflow_runs
 from store.workflows.concurrency_members import RUN, key_of
@@ -31,12 +32,11 @@ def get(db: Connection, repo_id: int, name: str) -> Row | None:
 
 def active(db: Connection, repo_id: int, *, limit: int, after: Key = None) -> list[Row]:
     """Return a repository's active groups by name, after the key `after`."""
-    behind = "" if after is None else " AND g.name_key > :after"
-    given = {} if after is None else {"after": after}
+    where, given = paging.conditions(
+        {"g.repo_id = :repo_id": repo_id, "g.members > 0": True, "g.name_key > :after": after}
+    )
     return db.all(
-        f"SELECT {GROUP} FROM concurrency_group g WHERE g.repo_id = :repo_id AND g.members > 0"
-        f"{behind} ORDER BY g.name_key LIMIT :limit",
-        repo_id=repo_id,
+        f"SELECT {GROUP} FROM concurrency_group g WHERE {where} ORDER BY g.name_key LIMIT :limit",
         limit=limit,
         **given,
     )
@@ -56,16 +56,18 @@ def of_run(
 
     They follow the key `after`, or are the last ones up to the key `before`, inclusive.
     """
-    places = [" AND u.name_key > :after"] if after is not None else []
-    places += [" AND u.name_key <= :before"] if before is not None else []
-    given = {"after": after, "before": before}
+    where, given = paging.conditions(
+        {
+            "u.run_id = :run_id": run_id,
+            "u.name_key > :after": after,
+            "u.name_key <= :before": before,
+        }
+    )
     rows = db.all(
         f"SELECT {GROUP} FROM concurrency_use u JOIN concurrency_group g ON g.id = u.group_id"
-        f" WHERE u.run_id = :run_id{''.join(places)}"
-        f" ORDER BY u.name_key {'ASC' if before is None else 'DESC'} LIMIT :limit",
-        run_id=run_id,
+        f" WHERE {where} ORDER BY u.name_key {'ASC' if before is None else 'DESC'} LIMIT :limit",
         limit=limit,
-        **{name: key for name, key in given.items() if key is not None},
+        **given,
     )
     return rows if before is None else rows[::-1]
 

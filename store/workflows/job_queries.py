@@ -36,7 +36,4 @@ def count(db: Connection, run_id: int, *, attempt: int | None) -> int:
 
 
 def _where(run_id: int, attempt: int | None) -> tuple[str, Row]:
-    where, given = "j.run_id = :run_id", {"run_id": run_id}
-    if attempt is None:
-        return where, given
-    return f"{where} AND j.attempt = :attempt", {**given, "attempt": attempt}
+    return paging.conditions({"j.run_id = :run_id": run_id, "j.attempt = :attempt": attempt})

@@ -1,6 +1,6 @@
 """Stored counts of a repository's runs by workflow, because lists of runs have their total."""
 
-from store.database import upsert
+from store.database import paging, upsert
 from store.database.connection import Connection, Row
 
 
@@ -32,11 +32,10 @@ def _key(run: Row) -> tuple[int, int]:
 
 def total(db: Connection, repo_id: int, workflow_number: int | None) -> int:
     """Return how many runs a repository has, or one of its workflows."""
-    where = "" if workflow_number is None else " AND workflow_number = :workflow"
-    given = {} if workflow_number is None else {"workflow": workflow_number}
+    where, given = paging.conditions(
+        {"repo_id = :repo_id": repo_id, "workflow_number = :workflow": workflow_number}
+    )
     return db.number(
-        "SELECT CAST(coalesce(sum(runs), 0) AS BIGINT) FROM workflow_run_tally"
-        f" WHERE repo_id = :repo_id{where}",
-        repo_id=repo_id,
+        f"SELECT CAST(coalesce(sum(runs), 0) AS BIGINT) FROM workflow_run_tally WHERE {where}",
         **given,
     )

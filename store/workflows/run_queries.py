@@ -1,6 +1,5 @@
 """Lists of a repository's workflow runs, by filters."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from store.database import paging
@@ -46,23 +45,18 @@ def count(db: Connection, repo_id: int, chosen: RunFilter) -> int:
 
 
 def _where(repo_id: int, chosen: RunFilter) -> tuple[str, Row]:
-    parts = ["w.repo_id = :repo_id"]
-    given: Row = {"repo_id": repo_id}
-    for sql, name, value in _conditions(chosen):
-        if value is not None:
-            parts.append(sql)
-            given[name] = value
-    return " AND ".join(parts), given
-
-
-def _conditions(chosen: RunFilter) -> Iterator[tuple[str, str, str | int | None]]:
     login = chosen.actor and chosen.actor.lower()
-    yield "w.actor_id = (SELECT id FROM account WHERE login_key = :actor)", "actor", login
-    yield "w.head_branch = :branch", "branch", chosen.branch
-    yield "w.event = :event", "event", chosen.event
-    yield "(w.status = :status OR w.conclusion = :status)", "status", chosen.status
-    yield "w.head_sha = :head_sha", "head_sha", chosen.head_sha
-    yield "w.suite_number = :suite", "suite", chosen.suite_number
-    yield "w.workflow_number = :workflow", "workflow", chosen.workflow_number
-    yield "w.created_at >= :first", "first", chosen.created_from
-    yield "w.created_at < :last", "last", chosen.created_before
+    return paging.conditions(
+        {
+            "w.repo_id = :repo_id": repo_id,
+            "w.actor_id = (SELECT id FROM account WHERE login_key = :actor)": login,
+            "w.head_branch = :branch": chosen.branch,
+            "w.event = :event": chosen.event,
+            "(w.status = :status OR w.conclusion = :status)": chosen.status,
+            "w.head_sha = :head_sha": chosen.head_sha,
+            "w.suite_number = :suite": chosen.suite_number,
+            "w.workflow_number = :workflow": chosen.workflow_number,
+            "w.created_at >= :first": chosen.created_from,
+            "w.created_at < :last": chosen.created_before,
+        }
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 from store.apps.event_installations import ABOUT_APPS
 from store.clock import MINUTE
+from store.database import paging
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
 from store.delivery.fan_out import WIDER
@@ -82,19 +83,18 @@ class ReplaySelection:
     def events(self, db: Connection) -> tuple[str, dict[str, Any]]:
         """Return all SQL conditions on the events, as `place` does, and their parameters."""
         where, given = self.place(db)
-        where += f"e.body IS NOT NULL AND NOT {FOR_ONE_HOOK} AND "
         event, action = self._name_and_action()
-        for condition, value in (
-            ("e.received_at >= :since", self.since),
-            ("e.received_at < :before", self.until),
-            ("e.name = :event", event),
-            # No index has the action, so `place` leaves it out: a window stays a bounded read.
-            ("e.action = :action", action),
-        ):
-            if value is not None:
-                where += f"{condition} AND "
-                given = {**given, condition.rpartition(":")[2]: value}
-        return where, given
+        more, values = paging.conditions(
+            {
+                "e.received_at >= :since": self.since,
+                "e.received_at < :before": self.until,
+                "e.name = :event": event,
+                # No index has the action, so `place` leaves it out: a window stays a bounded read.
+                "e.action = :action": action,
+            }
+        )
+        where += f"e.body IS NOT NULL AND NOT {FOR_ONE_HOOK} AND {more} AND "
+        return where, given | values
 
 
 def first_event_since(db: Connection, at: int) -> int:
