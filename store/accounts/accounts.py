@@ -21,6 +21,8 @@ HASHING = partial(Argon2id, length=32, iterations=3, lanes=4, memory_cost=64 * 1
 # Two derivations share OpenSSL's threads: they can fail, or wait for each other forever.
 _DERIVING = Lock()
 COLUMNS = "id, login, kind, name, email, site_admin, description, heard_of, created_at, updated_at"
+OF_JOINED = prefixed("a", COLUMNS)
+"""The same columns of an account `a` that a query joins."""
 
 
 def create(
@@ -118,9 +120,8 @@ def users_by_login(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
 
 def by_logins(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
     """Return the accounts of any kind with these logins, by lower-case login."""
-    columns = prefixed("a", COLUMNS)
     rows = db.all(
-        f"SELECT {columns} FROM {db.each('keys', wanted='text')} AS k"
+        f"SELECT {OF_JOINED} FROM {db.each('keys', wanted='text')} AS k"
         " JOIN account a ON a.login_key = k.wanted",
         keys=json_array({login.lower() for login in logins}),
     )

@@ -9,9 +9,8 @@ from typing import Any
 
 from store.accounts import accounts
 from store.database import paging
-from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
+from store.database.connection import ENDLESS, Connection, Row, json_array
 
-COLUMNS = prefixed("a", accounts.COLUMNS)
 # Every second factor here is a one-time password, so none is insecure.
 FILTERS = {
     "all": "",
@@ -51,8 +50,8 @@ def of(db: Connection, chosen: OwnSelection, *, limit: int, offset: int) -> list
     where, given = _own(db, chosen)
     return paging.page(
         db,
-        f"SELECT {COLUMNS}, m.role FROM membership m JOIN account a ON a.id = m.organization_id"
-        f" WHERE {where} ORDER BY m.organization_id",
+        f"SELECT {accounts.OF_JOINED}, m.role FROM membership m"
+        f" JOIN account a ON a.id = m.organization_id WHERE {where} ORDER BY m.organization_id",
         limit,
         offset,
         **given,
@@ -109,7 +108,11 @@ class MemberSelection:
 def members(db: Connection, chosen: MemberSelection, *, limit: int, offset: int) -> list[Row]:
     found, given = chosen.sql()
     return paging.page(
-        db, f"SELECT {COLUMNS}, m.role {found} ORDER BY m.account_id", limit, offset, **given
+        db,
+        f"SELECT {accounts.OF_JOINED}, m.role {found} ORDER BY m.account_id",
+        limit,
+        offset,
+        **given,
     )
 
 

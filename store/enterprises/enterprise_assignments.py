@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from store.accounts import accounts
 from store.database import paging
-from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
+from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.enterprises import enterprise_teams
 
 JOINED = "FROM enterprise_organization o JOIN account a ON a.id = o.organization_id"
@@ -16,10 +16,6 @@ SELECTED = (
     "FROM enterprise_team_organization o JOIN account a ON a.id = o.organization_id"
     " WHERE o.team_id = :team_id"
 )
-
-
-def _columns() -> str:
-    return prefixed("a", accounts.COLUMNS)
 
 
 def _of(team: Row) -> tuple[str, dict[str, int]]:
@@ -33,7 +29,11 @@ def page(db: Connection, team: Row, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the organizations to which the team is assigned."""
     where, given = _of(team)
     return paging.page(
-        db, f"SELECT {_columns()} {where} ORDER BY o.organization_id", limit, offset, **given
+        db,
+        f"SELECT {accounts.OF_JOINED} {where} ORDER BY o.organization_id",
+        limit,
+        offset,
+        **given,
     )
 
 
@@ -56,7 +56,7 @@ def among(db: Connection, team: Row, organization_ids: Collection[int]) -> set[i
 def candidate(db: Connection, team_id: int, login: str) -> Row | None:
     """Return the organization with this login if it is in the team's enterprise, else None."""
     return db.one(
-        f"SELECT {_columns()} {JOINED} JOIN enterprise_team t"
+        f"SELECT {accounts.OF_JOINED} {JOINED} JOIN enterprise_team t"
         " ON t.enterprise_id = o.enterprise_id WHERE t.id = :team_id AND a.login_key = :key",
         team_id=team_id,
         key=login.lower(),
@@ -66,7 +66,7 @@ def candidate(db: Connection, team_id: int, login: str) -> Row | None:
 def candidates(db: Connection, enterprise_id: int, logins: Collection[str]) -> list[Row]:
     """Return the enterprise's organizations with these logins, by id."""
     return db.all(
-        f"SELECT {_columns()} {JOINED} JOIN {db.each('logins', login='text')} AS w"
+        f"SELECT {accounts.OF_JOINED} {JOINED} JOIN {db.each('logins', login='text')} AS w"
         " ON w.login = a.login_key WHERE o.enterprise_id = :enterprise_id ORDER BY a.id",
         enterprise_id=enterprise_id,
         logins=json_array({login.lower() for login in logins}),

@@ -4,21 +4,21 @@ from collections.abc import Collection
 
 from store.accounts import accounts, teams
 from store.database import paging
-from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
+from store.database.connection import ENDLESS, Connection, Row, json_array
 
 IN_TEAM = (
     "FROM enterprise_team_member m JOIN account a ON a.id = m.account_id WHERE m.team_id = :team_id"
 )
 
 
-def _columns() -> str:
-    return prefixed("a", accounts.COLUMNS)
-
-
 def page(db: Connection, team_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return a page of the team's members, by id."""
     return paging.page(
-        db, f"SELECT {_columns()} {IN_TEAM} ORDER BY m.account_id", limit, offset, team_id=team_id
+        db,
+        f"SELECT {accounts.OF_JOINED} {IN_TEAM} ORDER BY m.account_id",
+        limit,
+        offset,
+        team_id=team_id,
     )
 
 
@@ -44,11 +44,8 @@ def among(db: Connection, team: Row, account_ids: Collection[int]) -> set[int]:
 
 def users(db: Connection, logins: Collection[str]) -> list[Row]:
     """Return the users with these logins, by id. Organizations are left out."""
-    return db.all(
-        f"SELECT {_columns()} FROM {db.each('logins', login='text')} AS w JOIN account a"
-        " ON a.login_key = w.login WHERE a.kind = 'User' ORDER BY a.id",
-        logins=json_array({login.lower() for login in logins}),
-    )
+    found = accounts.users_by_login(db, logins)
+    return sorted(found.values(), key=lambda row: int(row["id"]))
 
 
 def add(db: Connection, team: Row, account_ids: Collection[int]) -> None:

@@ -13,13 +13,12 @@ COLUMNS = (
     " created_at, updated_at"
 )
 PREFIX = "ent:"
-LONGEST = 100
 NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def slug_of(name: str) -> str:
     """Return the team's name in paths: `ent:` and the letters and digits of its name."""
-    return PREFIX + re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")
+    return PREFIX + teams.slug_of(name)
 
 
 def create(db: Connection, enterprise_id: int, name: str, **given: Any) -> Row:
@@ -49,9 +48,9 @@ def create(db: Connection, enterprise_id: int, name: str, **given: Any) -> Row:
 
 def _checked(name: str) -> str:
     slug = slug_of(name)
-    if slug == PREFIX or len(name) > LONGEST:
+    if slug == PREFIX or len(name) > teams.LONGEST:
         raise Invalid(
-            f"a team's name needs a letter or digit, and at most {LONGEST} characters",
+            f"a team's name needs a letter or digit, and at most {teams.LONGEST} characters",
             field="name",
             resource="EnterpriseTeam",
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from store.accounts import accounts, teams
 from store.database import paging
-from store.database.connection import Connection, Row, json_array, prefixed
+from store.database.connection import Connection, Row, json_array
 from store.enterprises import enterprise_teams
 
 OWN_COLUMNS = (
@@ -138,11 +138,10 @@ def members(
 
     `role` is one of ROLES, and `total` the result of `count_members`.
     """
-    columns = prefixed("a", accounts.COLUMNS)
     maintains = f"CASE WHEN {MAINTAINS.format('a.id')} THEN 1 ELSE 0 END AS maintains"
     return paging.listed_page(
         db,
-        f"SELECT {columns}, {maintains} FROM account a",
+        f"SELECT {accounts.OF_JOINED}, {maintains} FROM account a",
         accounts.by_login_among(_members(team, role)),
         total=total,
         limit=limit,

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from store.accounts import accounts
 from store.database import paging
-from store.database.connection import Connection, Row, json_array, prefixed
+from store.database.connection import Connection, Row, json_array
 from store.repositories.repositories import ROLES
 
-COLUMNS = prefixed("a", accounts.COLUMNS)
 WRITING = ", ".join(f"'{role}'" for role in ROLES[ROLES.index("write") :])
 IS_USER = "a.kind = 'User'"
 MEMBERS = "SELECT m.account_id AS id FROM membership m WHERE m.organization_id = :owner_id"
@@ -35,7 +34,7 @@ def page(
     """
     return paging.listed_page(
         db,
-        f"SELECT {COLUMNS} FROM account a",
+        f"SELECT {accounts.OF_JOINED} FROM account a",
         accounts.by_login_among(_listed(concealed=concealed), IS_USER),
         total=total,
         limit=limit,
@@ -61,7 +60,7 @@ def among(db: Connection, repo: Row, logins: Sequence[str]) -> dict[str, Row]:
     They are in the order of the logins.
     """
     rows = db.all(
-        f"SELECT {COLUMNS} FROM {db.each('logins', wanted='text')} AS w"
+        f"SELECT {accounts.OF_JOINED} FROM {db.each('logins', wanted='text')} AS w"
         f" JOIN account a ON a.login_key = w.wanted WHERE {IS_USER}"
         f" AND EXISTS (SELECT 1 FROM ({_listed()}) AS f WHERE f.id = a.id)",
         logins=json_array({login.lower() for login in logins}),

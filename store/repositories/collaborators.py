@@ -11,7 +11,7 @@ from store.accounts import accounts
 from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import RepositoryViewer, may_see
 from store.database import paging
-from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
+from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.repositories.repositories import ROLES, role_of
 
 RANK = "CASE {} " + " ".join(f"WHEN '{role}' THEN {at}" for at, role in enumerate(ROLES)) + " END"
@@ -61,11 +61,10 @@ def page(
     The rows are accounts with their `role`. `total` is the result of `count`.
     """
     found, given = _ranked(repo, affiliation, least)
-    columns = prefixed("a", accounts.COLUMNS)
     highest = _highest(affiliation, "a.id")
     rows = paging.listed_page(
         db,
-        f"SELECT {columns}, ({highest}) AS rank FROM account a",
+        f"SELECT {accounts.OF_JOINED}, ({highest}) AS rank FROM account a",
         accounts.by_login_among(found),
         total=total,
         limit=limit,

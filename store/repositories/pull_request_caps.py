@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from store.accounts import accounts
 from store.database import upsert
-from store.database.connection import Connection, Row, json_array, prefixed
+from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid
 
 LEAST, MOST = 1, 1000
@@ -85,9 +85,8 @@ def _open(db: Connection, whose: str, key: int, account_id: int) -> int:
 
 def bypassing(db: Connection, repo_id: int) -> list[Row]:
     """Return the accounts that are exempt from caps in a repository, by login."""
-    columns = prefixed("a", accounts.COLUMNS)
     return db.all(
-        f"SELECT {columns} FROM cap_bypass b JOIN account a ON a.id = b.account_id"
+        f"SELECT {accounts.OF_JOINED} FROM cap_bypass b JOIN account a ON a.id = b.account_id"
         " WHERE b.repo_id = :repo_id ORDER BY a.login_key",
         repo_id=repo_id,
     )

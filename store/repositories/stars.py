@@ -2,7 +2,7 @@
 
 from store.accounts import accounts
 from store.database import paging
-from store.database.connection import ENDLESS, Connection, Row, prefixed
+from store.database.connection import ENDLESS, Connection, Row
 
 
 def put(
@@ -33,10 +33,10 @@ def put(
 
 def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return the accounts that have starred a repository with `starred_at`, the first first."""
-    columns = prefixed("a", accounts.COLUMNS)
     return paging.page(
         db,
-        f"SELECT {columns}, s.starred_at FROM star s JOIN account a ON a.id = s.account_id"
+        f"SELECT {accounts.OF_JOINED}, s.starred_at FROM star s"
+        " JOIN account a ON a.id = s.account_id"
         " WHERE s.repo_id = :repo_id AND s.starred_at IS NOT NULL"
         " ORDER BY s.starred_at, s.account_id",
         limit,

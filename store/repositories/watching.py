@@ -6,7 +6,7 @@ from typing import Literal
 from store.accounts import accounts
 from store.accounts.viewers import RepositoryViewer, may_see
 from store.database import paging
-from store.database.connection import ENDLESS, Connection, Row, json_array, prefixed
+from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.repositories import repositories
 
 COLUMNS = "repo_id, account_id, subscribed, ignored, created_at"
@@ -98,10 +98,9 @@ def _count(db: Connection, repo_id: int, more: int) -> None:
 
 def watchers(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
     """Return the accounts that watch a repository, longest first."""
-    columns = prefixed("a", accounts.COLUMNS)
     return paging.page(
         db,
-        f"SELECT {columns} FROM watching w JOIN account a ON a.id = w.account_id"
+        f"SELECT {accounts.OF_JOINED} FROM watching w JOIN account a ON a.id = w.account_id"
         " WHERE w.repo_id = :repo_id AND w.subscribed = 1"
         " ORDER BY w.created_at, w.account_id",
         limit,

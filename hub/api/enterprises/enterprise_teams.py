@@ -19,13 +19,13 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Text
 from store import Row
+from store.accounts.teams import LONGEST
 from store.enterprises import (
     enterprise_assignments,
     enterprise_memberships,
     enterprise_teams,
     enterprises,
 )
-from store.enterprises.enterprise_teams import LONGEST
 
 ops = OperationGroup(
     "enterprise-teams", enterprise=enterprises.by_slug, team_slug=enterprise_teams.find
