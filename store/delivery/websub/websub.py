@@ -17,10 +17,8 @@ COLUMNS = (
     "id, repo_id, topic_key, topic, self_url, hub, callback, secret, lease_ends_at, version,"
     " created_at, updated_at, ended_at, reason, host, held_until"
 )
-NOTICED = (
-    "mode, key, repo_id, topic_key, topic, self_url, hub, callback, lease_seconds, reason, host,"
-    " client, created_at, due_at"
-)
+KEPT = ("key", "repo_id", "topic_key", "topic", "self_url", "hub", "callback")
+"""What a subscription has from its request, and a denial from either."""
 PRIVATE = "the topic is no longer public"
 EXPIRED = "the lease ended"
 # The limit of subscriptions of each kind that one transaction of the worker ends.
@@ -53,10 +51,7 @@ def apply_verified(db: Connection, request: Row, asked_at: int) -> bool:
     """
     subscribes = request["mode"] == "subscribe"
     ends_at = asked_at + request["lease_seconds"] * SECOND if subscribes else db.now
-    given = {
-        name: request[name]
-        for name in ("key", "repo_id", "topic_key", "topic", "self_url", "hub", "callback", "host")
-    }
+    given = {name: request[name] for name in (*KEPT, "host")}
     row = db.one(
         "INSERT INTO websub (key, repo_id, topic_key, topic, self_url, hub, callback, host, secret,"
         " lease_ends_at, request_id, created_at, updated_at, ended_at, reason) VALUES (:key,"
@@ -149,29 +144,23 @@ def _named(table: str) -> str:
 def deny(db: Connection, reasons: Mapping[int, str]) -> int:
     """End subscriptions and notify their subscribers. Return their number."""
     ended = end(db, reasons)
-    rows = [
-        (
-            "denied",
-            row["key"],
-            row["repo_id"],
-            row["topic_key"],
-            row["topic"],
-            row["self_url"],
-            row["hub"],
-            row["callback"],
-            0,
-            row["reason"],
-            "",
-            "",
-            db.now,
-            db.now,
-        )
-        for row in ended
-    ]
-    if rows:
-        db.insert_many("websub_request", NOTICED, rows)
-        notify_worker(db)
-    return len(rows)
+    notify_denied(db, ended)
+    return len(ended)
+
+
+def notify_denied(db: Connection, denied: Sequence[Row]) -> None:
+    """Notify the subscribers of these subscriptions or requests. Each has its `reason`."""
+    if not denied:
+        return
+    db.insert_many(
+        "websub_request",
+        f"mode, {', '.join(KEPT)}, lease_seconds, reason, host, client, created_at, due_at",
+        [
+            ("denied", *(row[name] for name in KEPT), 0, row["reason"], "", "", db.now, db.now)
+            for row in denied
+        ],
+    )
+    notify_worker(db)
 
 
 def hold(db: Connection, holds: Mapping[int, tuple[int, int]]) -> None:

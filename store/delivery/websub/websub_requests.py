@@ -165,27 +165,7 @@ def complete(db: Connection, request: Row, outcome: str, verified_at: int | None
     if request["mode"] == "unsubscribe" or websub.is_public(db, request["repo_id"]):
         websub.apply_verified(db, request, verified_at)
     else:
-        _deny(db, request)
-
-
-def _deny(db: Connection, request: Row) -> None:
-    db.insert_many(
-        "websub_request",
-        websub.NOTICED,
-        [
-            (
-                "denied",
-                *(request[name] for name in websub.NOTICED.split(", ")[1:8]),
-                0,
-                websub.PRIVATE,
-                "",
-                "",
-                db.now,
-                db.now,
-            )
-        ],
-    )
-    websub.notify_worker(db)
+        websub.notify_denied(db, [{**request, "reason": websub.PRIVATE}])
 
 
 def retry_later(db: Connection, request: Row, error: str) -> bool:
