@@ -9,7 +9,7 @@ from typing import Any, Literal
 from store.accounts import organizations
 from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import RepositoryViewer, may_see, visible_among
-from store.database import upsert
+from store.database import paging, upsert
 from store.database.connection import Connection, Row, json_array
 
 # Algorithm to its number of hexadecimal digits.
@@ -187,18 +187,46 @@ def moves(before: Iterable[int], after: Iterable[int]) -> dict[int, int]:
     return dict(changes)
 
 
-def visible_count(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, Any]]:
-    """Return SQL for the ids of the visible artifacts, and its parameters.
+def _visible(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, Any]]:
+    """Return SQL that follows SELECT for the visible artifacts `t`, and its parameters.
 
     These are the artifacts of `:digest` in `:organization_id`, in repositories that the viewer may
     see.
     """
     shown, given = may_see(db, viewer)
     return (
-        "(SELECT t.id FROM artifact t JOIN repository r ON r.id = t.repo_id"
-        " JOIN account a ON a.id = r.owner_id"
-        f" WHERE t.organization_id = :organization_id AND t.digest = :digest AND {shown})",
+        "FROM artifact t JOIN repository r ON r.id = t.repo_id JOIN account a ON a.id = r.owner_id"
+        f" WHERE t.organization_id = :organization_id AND t.digest = :digest AND {shown}",
         given,
+    )
+
+
+def records(
+    db: Connection,
+    source: str,
+    organization_id: int,
+    digest: str,
+    viewer: RepositoryViewer,
+    *,
+    limit: int,
+    offset: int,
+) -> list[Row]:
+    """Return a page of the records of a digest, oldest first.
+
+    They are in repositories that the viewer may see. `source` is SQL that selects records `s`.
+    """
+    visible, given = _visible(db, viewer)
+    # The plus keeps the database from using the artifact's index: the rows are found by digest, in
+    # their order, because an artifact may have many.
+    return paging.page(
+        db,
+        f"{source} WHERE s.organization_id = :organization_id AND s.digest = :digest"
+        f" AND +s.artifact_id IN (SELECT t.id {visible}) ORDER BY s.id",
+        limit,
+        offset,
+        organization_id=organization_id,
+        digest=digest,
+        **given,
     )
 
 
@@ -210,11 +238,9 @@ def total(
     kind: Literal["deployments", "storages"],
 ) -> int:
     """Return how many records of a digest there are in repositories that the viewer may see."""
-    shown, given = may_see(db, viewer)
+    visible, given = _visible(db, viewer)
     found = db.number(
-        f"SELECT coalesce(sum(t.{kind}), 0) FROM artifact t JOIN repository r ON r.id = t.repo_id"
-        " JOIN account a ON a.id = r.owner_id"
-        f" WHERE t.organization_id = :organization_id AND t.digest = :digest AND {shown}",
+        f"SELECT coalesce(sum(t.{kind}), 0) {visible}",
         organization_id=organization_id,
         digest=digest,
         **given,

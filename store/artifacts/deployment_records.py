@@ -9,8 +9,7 @@ import orjson
 from store.accounts.viewers import RepositoryViewer, may_see
 from store.artifacts import artifacts
 from store.artifacts.artifacts import NamedArtifact
-from store.database import paging
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import Connection, Row, json_array, prefixed
 
 COLUMNS = (
     "id, organization_id, artifact_id, digest, cluster, logical_environment,"
@@ -125,19 +124,9 @@ def of_digest(
 
     They have COLUMNS, with tags and risks as objects.
     """
-    shown, given = artifacts.visible_count(db, viewer)
-    # The plus keeps the database from using the artifact's index: the rows are found by digest, in
-    # their order, because an artifact may have many.
-    rows = paging.page(
-        db,
-        f"SELECT {COLUMNS} FROM deployment_record"
-        " WHERE organization_id = :organization_id AND digest = :digest"
-        f" AND +artifact_id IN {shown} ORDER BY id",
-        limit,
-        offset,
-        organization_id=organization_id,
-        digest=digest,
-        **given,
+    source = f"SELECT {prefixed('s', COLUMNS)} FROM deployment_record s"
+    rows = artifacts.records(
+        db, source, organization_id, digest, viewer, limit=limit, offset=offset
     )
     return [decode_row(row) for row in rows]
 

@@ -8,7 +8,7 @@ import orjson
 from store.accounts.viewers import RepositoryViewer
 from store.artifacts import artifacts
 from store.artifacts.artifacts import NamedArtifact
-from store.database import paging, upsert
+from store.database import upsert
 from store.database.connection import Connection, Row, prefixed
 
 COLUMNS = (
@@ -91,20 +91,12 @@ def of_digest(
 
     They have COLUMNS and the artifact's `name`.
     """
-    shown, given = artifacts.visible_count(db, viewer)
-    columns = prefixed("s", COLUMNS)
-    return paging.page(
-        db,
-        f"SELECT {columns}, t.name FROM storage_record s JOIN artifact t ON t.id = s.artifact_id"
-        # The plus keeps the database from using the artifact's index: the rows are found by digest,
-        # in their order, because an artifact may have many.
-        " WHERE s.organization_id = :organization_id AND s.digest = :digest"
-        f" AND +s.artifact_id IN {shown} ORDER BY s.id",
-        limit,
-        offset,
-        organization_id=organization_id,
-        digest=digest,
-        **given,
+    source = (
+        f"SELECT {prefixed('s', COLUMNS)}, t.name FROM storage_record s"
+        " JOIN artifact t ON t.id = s.artifact_id"
+    )
+    return artifacts.records(
+        db, source, organization_id, digest, viewer, limit=limit, offset=offset
     )
 
 
