@@ -1,15 +1,13 @@
 """The repositories and organizations that an account administers, whose hooks it may see."""
 
+from store.accounts import sso
 from store.accounts.role_grants import GRANTS
+from store.database import paging
 from store.database.connection import Connection, Row
 
 # The limit of repositories in a result.
 MOST = 5000
-# Whether the single sign-on of an organization `o`, if it has one, authorizes the token.
-AUTHORIZED = (
-    "(o.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
-    " WHERE t.token_id = :token_id AND t.organization_id = o.id))"
-)
+AUTHORIZED = sso.authorizing("o")
 
 
 def refusing(db: Connection, token_id: int | None) -> list[int]:
@@ -53,15 +51,15 @@ def organizations(
     db: Connection, account_id: int, token_id: int | None, target_id: int | None = None
 ) -> list[int]:
     """Return the ids of the organizations that an account owns, limited as in `repositories`."""
-    within = "" if target_id is None else " AND o.id = :target_id"
+    within, given = paging.conditions({"o.id = :target_id": target_id})
     return db.column(
         "SELECT o.id FROM membership m JOIN account o ON o.id = m.organization_id"
-        f" WHERE m.account_id = :account_id AND m.role = 'admin' AND {AUTHORIZED}{within}"
+        f" WHERE m.account_id = :account_id AND m.role = 'admin' AND {AUTHORIZED} AND {within}"
         " ORDER BY o.id LIMIT :most",
         account_id=account_id,
         token_id=token_id,
         most=MOST,
-        **({} if target_id is None else {"target_id": target_id}),
+        **given,
     )
 
 
@@ -74,8 +72,7 @@ def repositories(
     the result to one owner. Organizations whose single sign-on does not authorize the token are
     left out.
     """
-    within = "" if target_id is None else " AND r.owner_id = :target_id"
-    given = {} if target_id is None else {"target_id": target_id}
+    within, given = paging.conditions({"r.owner_id = :target_id": target_id})
     return db.all(
         "SELECT r.id, r.owner_id FROM (SELECT r.id FROM repository r WHERE r.owner_id = :account_id"
         f" UNION SELECT c.repo_id FROM {GRANTS} AS c"
@@ -83,7 +80,7 @@ def repositories(
         " UNION SELECT r.id FROM membership m JOIN repository r ON r.owner_id = m.organization_id"
         " WHERE m.account_id = :account_id AND m.role = 'admin') AS f"
         " JOIN repository r ON r.id = f.id JOIN account o ON o.id = r.owner_id"
-        f" WHERE {AUTHORIZED}{within}"
+        f" WHERE {AUTHORIZED} AND {within}"
         " ORDER BY r.id LIMIT :most",
         account_id=account_id,
         token_id=token_id,

@@ -4,6 +4,17 @@ from store.database.connection import Connection
 from store.errors import Invalid
 
 
+def authorizing(owner: str) -> str:
+    """Return SQL for: the single sign-on of an account, if it has one, authorizes :token_id.
+
+    `owner` is the account's name in the query.
+    """
+    return (
+        f"({owner}.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
+        f" WHERE t.token_id = :token_id AND t.organization_id = {owner}.id))"
+    )
+
+
 def enforce(db: Connection, organization_id: int, enforced: bool) -> None:
     """Set whether an organization refuses tokens that were not authorized for it."""
     db.execute(
@@ -36,9 +47,7 @@ def authorize(db: Connection, token_id: int, organization_id: int) -> bool:
 def permits(db: Connection, organization_id: int, token_id: int) -> bool:
     """Return whether an organization accepts a token: it is authorized, or need not be."""
     return not db.exists(
-        "SELECT 1 FROM account a WHERE a.id = :organization_id AND a.sso = 1 AND NOT EXISTS"
-        " (SELECT 1 FROM token_authorization t"
-        " WHERE t.token_id = :token_id AND t.organization_id = a.id)",
+        f"SELECT 1 FROM account a WHERE a.id = :organization_id AND NOT {authorizing('a')}",
         organization_id=organization_id,
         token_id=token_id,
     )

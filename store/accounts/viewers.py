@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from store.accounts import sso
 from store.database.connection import Connection, Row, json_array
 
 
@@ -68,10 +69,7 @@ def reached(db: Connection, viewer: RepositoryViewer) -> tuple[list[str], dict[s
     wanted: list[str] = []
     given: dict[str, Any] = {}
     if viewer.token_id is not None:
-        wanted.append(
-            "(a.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
-            " WHERE t.organization_id = a.id AND t.token_id = :token_id))"
-        )
+        wanted.append(sso.authorizing("a"))
         given["token_id"] = viewer.token_id
     if viewer.target_id is not None:
         wanted.append("r.owner_id = :target_id")
