@@ -8,11 +8,10 @@ from store.errors import Conflict, Missing
 from store.hooks import hook_ordering
 from store.monitoring import minute_counters
 from store.ordering import places, stalled_keys
-from store.ordering.delivery_states import BEHIND, WAITING
+from store.ordering.delivery_states import BEHIND, DEAD, WAITING
 from store.ordering.stalled_keys import EndedDelivery
 from store.ordering.turns import FREE, OPEN
 
-DEAD = 2
 SKIPPED, DISCARDED = "skipped by an operator", "discarded by an operator"
 # The deliveries behind a key's first one are counted up to this number.
 MOST_BEHIND = 1_000

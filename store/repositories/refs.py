@@ -17,8 +17,11 @@ SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
 COLUMNS = "id, repo_id, name, sha, updated_at, head"
 MOST = 20_000
+BRANCHES, TAGS = "refs/heads/", "refs/tags/"
+# The number of characters at the start of a name that tell a branch from a tag. An index has them.
+FOLDER = 10
 # The order in which a short name is resolved.
-PLACES = ("", "refs/", "refs/tags/", "refs/heads/")
+PLACES = ("", "refs/", TAGS, BRANCHES)
 
 
 def get(db: Connection, repo_id: int, name: str) -> Row | None:
@@ -134,9 +137,9 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
 def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Delete the branch or tag in a delete event. A late one is ignored."""
     name = payload_reader.read_field(payload, "ref", payload_reader.text(300))
-    kind = {"branch": "refs/heads/", "tag": "refs/tags/"}.get(str(payload.get("ref_type")))
-    if name is not None and kind is not None:
-        full_name = kind + name
+    place = {"branch": BRANCHES, "tag": TAGS}.get(str(payload.get("ref_type")))
+    if name is not None and place is not None:
+        full_name = place + name
         if not _is_late(db, repo["id"], full_name, payload, event):
             delete(db, repo["id"], full_name)
 
@@ -193,11 +196,6 @@ def drop_reports(db: Connection, before: int, limit: int) -> int:
         before=before,
         limit=limit,
     )
-
-
-BRANCHES, TAGS = "refs/heads/", "refs/tags/"
-# The number of characters at the start of a name that tell a branch from a tag. An index has them.
-FOLDER = 10
 
 
 def branch(db: Connection, repo_id: int, name: str) -> Row | None:
