@@ -1,4 +1,7 @@
-"""Finding rows by their time in tables whose ids grow with time, without an index of the time."""
+"""Searches that step through an index, so that they read few of many rows.
+
+Rows are found by their time in tables whose ids grow with time, without an index of the time.
+"""
 
 from dataclasses import dataclass
 
@@ -15,6 +18,24 @@ class RowTimes:
     table: str
     time: str
     kept: str = "1 = 1"
+
+
+def each_value(
+    table: str, column: str, condition: str | None = None, above: int | None = None
+) -> str:
+    """Return `WITH RECURSIVE w`, which has each value of a column once, and NULL after the last.
+
+    Only rows `x` that meet the condition count, and values above `above`. The cost grows with the
+    values, and not with the rows, if an index has the column with the condition.
+    """
+    smallest = f"SELECT min(x.{column}) FROM {table} x WHERE "
+    start = None if above is None else f"x.{column} > {above}"
+    first = " AND ".join(filter(None, [condition, start])) or "1 = 1"
+    following = " AND ".join(filter(None, [condition, f"x.{column} > w.{column}"]))
+    return (
+        f"WITH RECURSIVE w ({column}) AS ({smallest}{first}"
+        f" UNION ALL SELECT ({smallest}{following}) FROM w WHERE w.{column} IS NOT NULL)"
+    )
 
 
 def first_id_since(db: Connection, table: str, time: str, at: int) -> int:

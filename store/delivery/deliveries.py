@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from store.apps.event_installations import EventInstallations
 from store.database import body_codec
 from store.database.connection import Connection, json_array
+from store.database.id_search import each_value
 from store.database.notifications import Turn
 from store.delivery.outcomes.attempt_outcomes import LEASE
 from store.delivery.websub import websub
@@ -113,10 +114,7 @@ def waiting_hooks(db: Connection) -> dict[int, int]:
     """
     waiting = "x.state = 0 AND x.lease_id IS NULL"
     return db.mapping(
-        "WITH RECURSIVE w (hook_id) AS ("
-        f" SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
-        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
-        " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
+        f"{each_value('delivery', 'hook_id', waiting)}"
         f" SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
         " ORDER BY x.due_at LIMIT 1) FROM w WHERE w.hook_id IS NOT NULL"
         f" AND w.hook_id NOT IN {WITHHELD}"

@@ -5,6 +5,7 @@ Otherwise a retry or a leased delivery would stay away for as long as the clock 
 
 from store.clock import MINUTE, SKEW
 from store.database.connection import Connection, json_array
+from store.database.id_search import each_value
 from store.delivery.deliveries import DUE
 from store.delivery.leases import LONGEST_ATTEMPT
 from store.ordering.delivery_states import BEHIND
@@ -147,9 +148,7 @@ def _hooks(db: Connection, ahead: int) -> list[int]:
     The query steps from hook to hook through the index, and looks at the last delivery of each.
     """
     return db.column(
-        f"WITH RECURSIVE w (hook_id) AS (SELECT min(x.hook_id) FROM delivery x WHERE {WAITS}"
-        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {WAITS}"
-        " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
+        f"{each_value('delivery', 'hook_id', WAITS)}"
         " SELECT w.hook_id FROM w WHERE w.hook_id IS NOT NULL"
         f" AND EXISTS (SELECT 1 FROM delivery x WHERE {DUE} AND x.due_at > :ahead)",
         ahead=ahead,

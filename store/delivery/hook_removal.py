@@ -7,6 +7,7 @@ row goes with the hook's target, the deliveries end before it.
 from contextlib import suppress
 
 from store.database.connection import Connection, Row
+from store.database.id_search import each_value
 from store.errors import Missing
 from store.hooks import hook_ordering, hook_subscriptions, hooks
 from store.hooks.hook_targets import HookTarget
@@ -154,9 +155,7 @@ def _without_row(db: Connection) -> list[int]:
     The query steps through the index from hook to hook.
     """
     return db.column(
-        f"WITH RECURSIVE w (hook_id) AS (SELECT min(x.hook_id) FROM delivery x WHERE {KEYED}"
-        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {KEYED}"
-        " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
+        f"{each_value('delivery', 'hook_id', KEYED)}"
         " SELECT w.hook_id FROM w WHERE w.hook_id IS NOT NULL"
         " AND NOT EXISTS (SELECT 1 FROM hook h WHERE h.id = w.hook_id)"
     )

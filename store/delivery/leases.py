@@ -7,6 +7,7 @@ on them.
 
 from store.clock import MINUTE
 from store.database.connection import Connection
+from store.database.id_search import each_value
 
 # The largest timeout that a hook may have (`hook_options`).
 LONGEST_ATTEMPT = 2 * MINUTE
@@ -95,10 +96,7 @@ def _ended(db: Connection) -> set[int]:
     the index from lease to lease. Leases of pull hooks are below 0 and end in another way.
     """
     rows = db.column(
-        "WITH RECURSIVE w (lease_id) AS ("
-        " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id > 0"
-        " UNION ALL SELECT (SELECT min(x.lease_id) FROM delivery x"
-        " WHERE x.lease_id > w.lease_id) FROM w WHERE w.lease_id IS NOT NULL)"
+        f"{each_value('delivery', 'lease_id', above=0)}"
         " SELECT w.lease_id FROM w WHERE w.lease_id IS NOT NULL"
         " AND NOT EXISTS (SELECT 1 FROM lease l WHERE l.id = w.lease_id)"
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from store.clock import MINUTE, SECOND
 from store.database import migrations, paging, upsert
 from store.database.connection import Connection, Row
+from store.database.id_search import each_value
 from store.jobs import jobs
 from store.monitoring.shards import own_shard
 
@@ -150,10 +151,7 @@ def _oldest_free(db: Connection) -> int | None:
 
 def _oldest_held(db: Connection) -> int | None:
     return db.optional_number(
-        "WITH RECURSIVE w (lease_id) AS ("
-        " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id > 0"
-        " UNION ALL SELECT (SELECT min(x.lease_id) FROM delivery x"
-        " WHERE x.lease_id > w.lease_id) FROM w WHERE w.lease_id IS NOT NULL)"
+        f"{each_value('delivery', 'lease_id', above=0)}"
         " SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x"
         " WHERE x.lease_id = w.lease_id) AS due_at FROM w WHERE w.lease_id IS NOT NULL) AS f"
     )
