@@ -205,21 +205,18 @@ PULLS: Kinds = {
 
 def of_issues(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project an `issues` event."""
-    issue, change = subject(db, repo, payload, event, "issue")
-    if issue is not None and issue_events.is_there(issue):
-        issue_events.add(db, issue, _happenings(change, ISSUES))
-        _references(repo, issue, change)
+    _project(repo, *subject(db, repo, payload, event, "issue"), ISSUES)
 
 
 def of_pulls(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project a `pull_request` event."""
-    issue, change = subject(db, repo, payload, event, "pull_request")
-    if issue is not None and issue_events.is_there(issue):
-        issue_events.add(db, issue, _happenings(change, PULLS))
-        _references(repo, issue, change)
+    _project(repo, *subject(db, repo, payload, event, "pull_request"), PULLS)
 
 
-def _references(repo: Row, issue: Row, change: IssuePayload) -> None:
+def _project(repo: Row, issue: Row | None, change: IssuePayload, kinds: Kinds) -> None:
+    if issue is None or not issue_events.is_there(issue):
+        return
+    issue_events.add(change.db, issue, _happenings(change, kinds))
     if change.event["action"] in ("opened", "edited"):
         by, at = issue["author_id"], change.at
         issue_references.references_in(change.db, repo, issue, issue["body"], by=by, at=at)
