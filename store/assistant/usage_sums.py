@@ -8,12 +8,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from store.accounts import accounts, teams
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import LAST_ID, Connection, Row, json_array
 from store.repositories import repositories
 
 PAGE = 4_000
 """Rows of usage that one step reads, unless one user or repository has more."""
-ALL = 1 << 62
 SUMS = (
     "sum(u.suggestions) AS suggestions, sum(u.acceptances) AS acceptances,"
     " sum(u.lines) AS lines, sum(u.chats) AS chats"
@@ -62,7 +61,7 @@ class SumBatch:
 def users(db: Connection, day_ids: Collection[int], after: int) -> SumBatch:
     """Return the sums of the next users after `after`, on these days."""
     upto = _limit_page(db, USERS, day_ids, after)
-    given = {"days": json_array(day_ids), "after": after, "upto": upto or ALL}
+    given = {"days": json_array(day_ids), "after": after, "upto": upto or LAST_ID}
     totals = _groups(db, USERS, "0", given)
     by_team = _by_team(db, given)
     return SumBatch(
@@ -78,7 +77,7 @@ def users(db: Connection, day_ids: Collection[int], after: int) -> SumBatch:
 def of_repositories(db: Connection, day_ids: Collection[int], after: int) -> SumBatch:
     """Return the sums of the next repositories after `after` (at first 0), on these days."""
     upto = _limit_page(db, REPOSITORIES, day_ids, after)
-    given = {"days": json_array(day_ids), "after": after, "upto": upto or ALL}
+    given = {"days": json_array(day_ids), "after": after, "upto": upto or LAST_ID}
     totals = _groups(db, REPOSITORIES, "0", given)
     return SumBatch(
         upto,

@@ -24,6 +24,8 @@ Row = dict[str, Any]
 
 # More than any table has: a LIMIT that does not limit.
 ENDLESS = 2**31
+LAST_ID = 2**62
+"""An id that is above all others."""
 T = TypeVar("T")
 
 

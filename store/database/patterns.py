@@ -20,6 +20,10 @@ def containing_plain(part: str) -> str:
     return _anywhere(plain_lower(part))
 
 
+def escape(text: str) -> str:
+    """Return a pattern for this text alone. The escape character is !."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
 def _anywhere(part: str) -> str:
-    escaped = part.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return f"%{escaped}%"
+    return f"%{escape(part)}%"

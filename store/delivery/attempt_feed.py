@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from store.clock import MINUTE, SECOND
 from store.database import paging
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import LAST_ID, Connection, Row, json_array
 from store.database.id_search import first_id_since
 from store.database.time_range import TimeRange
 from store.delivery import attempt_filter
@@ -25,7 +25,6 @@ LATE = 5 * SECOND
 # An attempt takes at most about so many microseconds: the setting `timeout` is at most 120 s, and a
 # receiver that fetches may keep a delivery for an hour, or longer if it extends that.
 LONGEST, LONGEST_FETCHED = 3 * MINUTE, 63 * MINUTE
-LATEST = 2**62
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
     " a.duration, a.status_code, a.error, a.url, e.guid, e.name AS event, e.action,"
@@ -57,7 +56,7 @@ def page(
 ) -> AttemptPage:
     """Return the newest attempts with an id below `before`."""
     window = WINDOW if wanted.narrowed else limit + 1
-    below = min(before or LATEST, wanted.before or LATEST)
+    below = min(before or LAST_ID, wanted.before or LAST_ID)
     ids, more = candidates(db, wanted, below, window)
     rows = _newest(db, wanted, ids, limit + 1)
     if len(rows) > limit:

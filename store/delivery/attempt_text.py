@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import neg
 
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import LAST_ID, Connection, Row, json_array
 from store.delivery import attempt_feed, events
-from store.delivery.attempt_feed import LATEST, AttemptPage
+from store.delivery.attempt_feed import AttemptPage
 from store.delivery.attempt_filter import AttemptFilter
 from store.text_index import portions, slices, trigrams
 
@@ -89,7 +89,7 @@ def _parts(
 ) -> Iterator[_Part]:
     """Yield the attempts to read: possible ones among the indexed, and all others."""
     bits = None if portions.is_empty(db) else trigrams.bits_of_forms(forms)
-    below = min(before or LATEST, wanted.before or LATEST)
+    below = min(before or LAST_ID, wanted.before or LAST_ID)
     window, earlier, more = CHUNK, 0, True
     while more:
         ids, more = attempt_feed.candidates(db, wanted, below, window)

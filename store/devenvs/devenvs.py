@@ -175,7 +175,7 @@ def policy(db: Connection, repo_id: int) -> list[Row]:
 
 
 def _short(ref: str) -> str:
-    return ref.removeprefix("refs/heads/")
+    return ref.removeprefix(refs.BRANCHES)
 
 
 def _names(db: Connection, repo_id: int, ref: str) -> Iterable[str]:

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 
-from store.clock import SECOND
+from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.monitoring.quantile import quantile
 from store.monitoring.shards import own_shard
 
-MINUTE = 60 * SECOND
 EVERYWHERE = 0
 """In place of a repository's id, for the counts of the whole installation."""
 # Upper bounds in microseconds, six for each power of ten. One more bucket is above the last bound.

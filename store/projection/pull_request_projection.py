@@ -9,7 +9,6 @@ from store.issues import issue_events, issue_references, pulls
 from store.issues.issue_events import IssueEventData
 from store.repositories import refs
 
-BRANCH = "refs/heads/"
 # The limits of pull requests of a branch, and of commits of a push.
 MOST_COMMITS = 250
 MOST_MESSAGE = 16_384
@@ -26,8 +25,8 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     ref = payload_reader.read_field(payload, "ref", payload_reader.text(300)) or ""
     commits = [*_commits(payload, event)]
     left = MOST_TEXT
-    if ref.startswith(BRANCH):
-        for pull in pulls.of_branch(db, repo, ref.removeprefix(BRANCH)):
+    if ref.startswith(refs.BRANCHES):
+        for pull in pulls.of_branch(db, repo, ref.removeprefix(refs.BRANCHES)):
             if pull["state"] == "open":
                 _moved(db, pull, refs.get(db, repo["id"], ref))
                 left -= sum(len(one.members["message"]) for one in commits)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.database.connection import Connection, Row
+from store.database.patterns import escape
 
 Key = int | str
 LOWEST_NUMBER, LOWEST_TEXT = -1, ""
@@ -102,6 +103,4 @@ def _patterns(owner: str, repo: str) -> dict[str, Any]:
 
 def _like(pattern: str) -> str:
     """Convert a pattern with `*` into a pattern for LIKE."""
-    for special in "!%_":
-        pattern = pattern.replace(special, f"!{special}")
-    return pattern.lower().replace("*", "%")
+    return escape(pattern).lower().replace("*", "%")

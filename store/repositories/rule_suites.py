@@ -14,6 +14,7 @@ from store.accounts import placeholder_accounts
 from store.accounts.viewers import RepositoryViewer, may_see
 from store.database import paging, payload_reader, upsert
 from store.database.connection import Connection, Row
+from store.repositories import refs
 
 COLUMNS = (
     "s.id, s.number, s.repo_id, s.owner_id, s.actor_id, s.before_sha, s.after_sha, s.ref,"
@@ -24,7 +25,7 @@ FROM = (
     "FROM rule_suite s JOIN repository r ON r.id = s.repo_id"
     " LEFT JOIN account a ON a.id = s.actor_id"
 )
-PREFIXES = ("refs/heads/", "refs/tags/")
+PREFIXES = (refs.BRANCHES, refs.TAGS)
 RESULTS = ("pass", "fail", "bypass")
 FIELDS = {
     "before_sha": payload_reader.text(64),

@@ -3,10 +3,10 @@
 Sorting examines the newest attempts, as many as a filter without an index does.
 """
 
-from store.database.connection import Connection
+from store.database.connection import LAST_ID, Connection
 from store.database.list_order import MOST, Matches, SortedPage, SortOrder, counted
 from store.delivery import attempt_feed
-from store.delivery.attempt_feed import LATEST, WINDOW
+from store.delivery.attempt_feed import WINDOW
 from store.delivery.attempt_filter import AttemptFilter
 
 COLUMNS = {
@@ -25,7 +25,7 @@ def sorted_page(
 
     `wanted.before` keeps later attempts out, so that the pages do not move.
     """
-    ids, more = attempt_feed.candidates(db, wanted, wanted.before or LATEST, WINDOW)
+    ids, more = attempt_feed.candidates(db, wanted, wanted.before or LAST_ID, WINDOW)
     sql = order.sql(COLUMNS, "a.id DESC")
     rows = attempt_feed.select(db, wanted, ids, limit + 1, order=sql, skip=skip)
     return SortedPage(rows[:limit], len(rows) > limit, len(ids) if more else 0)
@@ -36,7 +36,7 @@ def count(db: Connection, wanted: AttemptFilter) -> Matches:
 
     If no index supports the filter, only the newest attempts are examined.
     """
-    below = wanted.before or LATEST
+    below = wanted.before or LAST_ID
     if wanted.narrowed:
         ids, more = attempt_feed.candidates(db, wanted, below, WINDOW)
         return Matches(attempt_feed.count_among(db, wanted, ids), examined=len(ids) if more else 0)

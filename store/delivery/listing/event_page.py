@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import LAST_ID, Connection, Row, json_array
 from store.database.list_order import Matches, SortedPage, SortOrder, matches_of
 from store.delivery import event_queries
 from store.hooks.event_names import EventPattern
@@ -16,7 +16,6 @@ from store.hooks.event_names import EventPattern
 LOOKED, LOOKED_OF_HOOKS = 5_000, 1_000
 # A page examines the REPOSITORIES with the newest events only.
 REPOSITORIES = 100
-NEWEST = 2**62
 COLUMNS = {
     "received": ("e.id",),
     "event": ("e.name", "COALESCE(e.action, '')"),
@@ -105,7 +104,7 @@ def count(db: Connection, wanted: EventFilter) -> Matches:
         ids, floor = _found(db, wanted, wanted.looked)
         return _matches(wanted, ids, floor)
     query = "SELECT e.id FROM event e WHERE e.id < :before AND e.id >= :first"
-    given = {"before": wanted.before or NEWEST, "first": wanted.first}
+    given = {"before": wanted.before or LAST_ID, "first": wanted.first}
     return matches_of(db, query, **given)
 
 
@@ -176,7 +175,7 @@ def _of_all(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int]
     rows = db.tuples(
         "SELECT e.id, e.name, e.action FROM event e WHERE e.id < :before"
         " ORDER BY e.id DESC LIMIT :looked",
-        before=wanted.before or NEWEST,
+        before=wanted.before or LAST_ID,
         looked=looked,
     )
     ids = [
@@ -191,7 +190,7 @@ def _of_all(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int]
 def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], int]:
     """Return candidates from the repositories whose own newest event is among the latest."""
     of = "x.repo_id = w.repo_id AND x.id < :before"
-    given: dict[str, Any] = {"before": wanted.before or NEWEST}
+    given: dict[str, Any] = {"before": wanted.before or LAST_ID}
     if wanted.name is not None:
         of += " AND x.name = :name"
         given |= {"name": wanted.name}

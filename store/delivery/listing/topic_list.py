@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import LAST_ID, Connection, Row, json_array
 from store.database.list_order import Matches, SortOrder, matches_of
 from store.delivery.subscribers import NOT_OF_APP
 from store.hooks.event_names import WILDCARD
@@ -61,7 +61,7 @@ class TopicFilter:
                 "EXISTS (SELECT 1 FROM event e WHERE e.repo_id = r.id AND e.id >= :first"
                 " AND e.id < :before)"
             )
-            given |= {"first": self.first or 0, "before": self.before or 2**62}
+            given |= {"first": self.first or 0, "before": self.before or LAST_ID}
         source = " FROM repository r JOIN account a ON a.id = r.owner_id"
         return f"{source} WHERE {' AND '.join(where)}", given
 

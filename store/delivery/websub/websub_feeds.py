@@ -13,7 +13,7 @@ import orjson
 
 from store.clock import iso
 from store.database import body_codec
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import LAST_ID, Connection, Row, json_array
 from store.delivery.incoming import EXAMPLE_SOURCE
 from store.delivery.websub.publication import is_hidden, is_published, part, read
 from store.delivery.websub.websub_topics import PUBLIC_EVENTS, Topic
@@ -26,7 +26,6 @@ MANY = 30
 READS = 4
 # The number of newest events among which `latest` looks for a published one.
 BEHIND = 20
-LATEST = 2**62
 # Examples are rare, and no index has this column. So only feeds with an example use the condition.
 NO_EXAMPLE = f" AND x.source_id <> {EXAMPLE_SOURCE}"
 # In bytes. If a payload is larger, the feed has only the name and the action of its event.
@@ -78,7 +77,7 @@ def feed(
     db: Connection,
     topic: Topic,
     hub: str | None,
-    until: int = LATEST,
+    until: int = LAST_ID,
     *,
     names: frozenset[str] = PUBLIC_EVENTS,
     public: bool = True,
