@@ -99,7 +99,7 @@ def _entries(db: Connection, after: int, last: int, limit: int) -> Sequence[tupl
     try:
         return db.tuples(f"SELECT {CONTENT}, {DIGEST} {where}", no_bytes=b"", **given)
     except NotUtf8:
-        return [_entry(db, number) for (number,) in db.tuples(f"SELECT id {where}", **given)]
+        return [_entry(db, number) for number in db.column(f"SELECT id {where}", **given)]
 
 
 def _entry(db: Connection, number: int) -> tuple[Any, ...]:

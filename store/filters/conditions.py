@@ -47,11 +47,7 @@ def compile_condition(source: Any, path: Path) -> Condition:
         return _bare(source, path)
     if not source:
         raise FilterError(path, "the condition is empty")
-    parts = [_part(name, operand, path) for name, operand in source.items()]
-    return Condition(
-        _all([part.some for part in parts if part.some is not None]),
-        _all([part.every for part in parts if part.every is not None]),
-    )
+    return _together([_part(name, operand, path) for name, operand in source.items()])
 
 
 def as_check(condition: Condition) -> Check:
@@ -73,6 +69,13 @@ def _bare(source: Any, path: Path) -> Condition:
     if isinstance(source, list):
         raise FilterError(path, 'a list is no condition: use {"$in": [...]}, or $eq for an array')
     return Condition(POSITIVE["$eq"](source), None)
+
+
+def _together(parts: list[Condition]) -> Condition:
+    return Condition(
+        _all([part.some for part in parts if part.some is not None]),
+        _all([part.every for part in parts if part.every is not None]),
+    )
 
 
 def _all(checks: list[Check]) -> Check | None:
@@ -131,11 +134,7 @@ def _branches(operand: Any, path: Path) -> list[Condition]:
 
 
 def _and(operand: Any, path: Path) -> Condition:
-    parts = _branches(operand, path)
-    return Condition(
-        _all([part.some for part in parts if part.some is not None]),
-        _all([part.every for part in parts if part.every is not None]),
-    )
+    return _together(_branches(operand, path))
 
 
 def _or(operand: Any, path: Path) -> Condition:

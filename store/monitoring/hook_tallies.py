@@ -6,8 +6,9 @@ are some 700 rows.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from store.clock import HOUR, MINUTE, SECOND
 from store.database.connection import Connection, json_array
@@ -129,11 +130,7 @@ def merge(db: Connection, before: int, limit: int) -> int:
         sums[key] = [a + b for a, b in zip(sums.get(key, [0] * len(RANGES)), ranges, strict=True)]
     if sums:
         db.insert_many("hook_tally", COLUMNS, [(*key, *sums[key]) for key in sorted(sums)], THEN)
-    keys = db.each("rows", minute="integer", hook_id="integer", code="integer", shard="integer")
-    db.execute(
-        f"DELETE FROM hook_tally WHERE {OLD} AND ({KEY}) IN (SELECT {KEY} FROM {keys} AS k)",
-        rows=json_array(row[:4] for row in rows),
-    )
+    _delete(db, OLD, (row[:4] for row in rows))
     return len(rows)
 
 
@@ -144,8 +141,12 @@ def drop(db: Connection, before: int, limit: int) -> int:
         before=before // MINUTE,
         limit=limit,
     )
-    keys = db.each("rows", minute="integer", hook_id="integer", code="integer", shard="integer")
+    return _delete(db, "TRUE", rows)
+
+
+def _delete(db: Connection, condition: str, keys: Iterable[Sequence[Any]]) -> int:
+    rows = db.each("keys", minute="integer", hook_id="integer", code="integer", shard="integer")
     return db.execute(
-        f"DELETE FROM hook_tally WHERE ({KEY}) IN (SELECT {KEY} FROM {keys} AS k)",
-        rows=json_array(rows),
+        f"DELETE FROM hook_tally WHERE {condition} AND ({KEY}) IN (SELECT {KEY} FROM {rows} AS k)",
+        keys=json_array(keys),
     )

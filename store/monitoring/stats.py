@@ -5,7 +5,7 @@ Each count reads an index that has only the rows in question, and ends at a limi
 
 from dataclasses import dataclass, field
 
-from store.clock import MINUTE, SECOND
+from store.clock import MINUTE, SECOND, earliest
 from store.database import migrations, paging, upsert
 from store.database.connection import Connection, Row
 from store.database.id_search import each_value
@@ -130,8 +130,7 @@ def oldest_due_at(db: Connection) -> int | None:
 
     If more than 50,000 hooks have deliveries, only the first of them are searched.
     """
-    moments = [moment for moment in (_oldest_free(db), _oldest_held(db)) if moment is not None]
-    return min(moments, default=None)
+    return earliest(_oldest_free(db), _oldest_held(db))
 
 
 def _oldest_free(db: Connection) -> int | None:

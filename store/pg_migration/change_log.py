@@ -79,13 +79,12 @@ class ChangeLog:
     def changed(self, table: Table, number: int) -> Iterator[list[Any]]:
         """Yield the first keys recorded up to this number, in chunks."""
         sql = "SELECT first FROM moving_change WHERE name = :name AND number <= :number"
-        found = self._db.tuples(
+        firsts = self._db.column(
             f"{sql} ORDER BY first LIMIT {CHUNK}", name=table.name, number=number
         )
-        while found:
-            firsts = [row[0] for row in found]
+        while firsts:
             yield firsts
-            found = self._db.tuples(
+            firsts = self._db.column(
                 f"{sql} AND first > :after ORDER BY first LIMIT {CHUNK}",
                 name=table.name,
                 number=number,
@@ -97,7 +96,7 @@ class ChangeLog:
             "SELECT first FROM moving_change WHERE name = :name"
             " AND first IN (SELECT value FROM json_each(:firsts))"
         )
-        return {row[0] for row in self._db.tuples(sql, name=table.name, firsts=json_array(firsts))}
+        return set(self._db.column(sql, name=table.name, firsts=json_array(firsts)))
 
     def forget(self, number: int) -> None:
         """Delete the records up to this number that have not changed since."""
@@ -132,7 +131,7 @@ class ChangeLog:
 
     def _triggers(self, pattern: str) -> list[str]:
         sql = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE :pattern"
-        return [row[0] for row in self._db.tuples(sql, pattern=pattern)]
+        return self._db.column(sql, pattern=pattern)
 
 
 def _watching(table: Table, verb: str, event: str, row: str) -> str:

@@ -78,12 +78,11 @@ def next_due(db: Connection) -> IndexPortion | None:
 
 def attempts(db: Connection, number: int) -> dict[int, int]:
     """Return the ids of a portion's attempts, and of their events."""
-    rows = db.tuples(
+    return db.mapping(
         "SELECT id, event_id FROM attempt WHERE id >= :first AND id < :end",
         first=number * WIDTH,
         end=(number + 1) * WIDTH,
     )
-    return {row[0]: row[1] for row in rows}
 
 
 def answers(db: Connection, first: int, end: int) -> list[tuple[int, str]]:

@@ -124,7 +124,7 @@ def state(session: Session, now: int) -> tuple[int, str | None] | None:
 
 
 def _state(db: Connection) -> tuple[int, str | None]:
-    return summarize(dict(db.tuples("SELECT number, name FROM migration")))
+    return summarize(db.mapping("SELECT number, name FROM migration"))
 
 
 def _require_usable(newest: int, closed: str | None) -> None:

@@ -152,11 +152,10 @@ class PostgresSession(Statements):
         self.for_change = f" FOR NO KEY UPDATE{or_fail}"
 
     def writers(self, table: str) -> frozenset[str]:
-        return frozenset(row[0] for row in self.tuples(WRITERS, name=table))
+        return frozenset(self.column(WRITERS, name=table))
 
     def oldest_writer(self, table: str) -> int | None:
-        age: int | None = self.value(OLDEST_WRITER, name=table)
-        return age
+        return self.optional_number(OLDEST_WRITER, name=table)
 
     def require_thread(self) -> None:
         """Do nothing: reads never run on the event loop."""

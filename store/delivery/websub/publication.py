@@ -13,6 +13,7 @@ import orjson
 
 from store.database import body_codec
 from store.database.connection import Row
+from store.database.payload_reader import read_part
 from store.delivery.incoming import EXAMPLE_SOURCE
 
 # Actions of events about a field of issues.
@@ -64,9 +65,9 @@ def is_published(name: str, body: bytes, *, public: bool = True) -> bool:
     if public and _names_private(payload):
         return False
     if name == "release":
-        return not part(payload.members, "release").get("draft")
+        return not read_part(payload.members, "release").get("draft")
     if name == "issues" and _names_field(payload):
-        return part(payload.members, "issue_field").get("visibility") == "all"
+        return read_part(payload.members, "issue_field").get("visibility") == "all"
     if name in RELATIONS or (name == "issues" and payload.may_have(CHANGES)):
         return _is_within(payload.members)
     return True
@@ -105,8 +106,10 @@ def _objects(payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _is_within(payload: dict[str, Any]) -> bool:
     """Return whether each repository of another issue is public or the event's own one."""
-    own, changes = part(payload, "repository").get("full_name"), part(payload, "changes")
-    others = [part(payload, name) for name in RELATED] + [part(changes, name) for name in MOVES]
+    own, changes = read_part(payload, "repository").get("full_name"), read_part(payload, "changes")
+    others = [read_part(payload, name) for name in RELATED] + [
+        read_part(changes, name) for name in MOVES
+    ]
     return all(
         one.get("private") is False or one.get("full_name", "") == own for one in others if one
     )
@@ -129,10 +132,4 @@ def read(body: bytes) -> dict[str, Any]:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def part(payload: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the object that is this member of a payload; an empty one if there is none."""
-    found = payload.get(name)
     return found if isinstance(found, dict) else {}

@@ -14,8 +14,9 @@ import orjson
 from store.clock import iso
 from store.database import body_codec
 from store.database.connection import LAST_ID, Connection, Row, json_array
+from store.database.payload_reader import read_part
 from store.delivery.incoming import EXAMPLE_SOURCE
-from store.delivery.websub.publication import is_hidden, is_published, part, read
+from store.delivery.websub.publication import is_hidden, is_published, read
 from store.delivery.websub.websub_topics import PUBLIC_EVENTS, Topic
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _last(
 def _entry(topic: Topic, row: Row) -> FeedEntry:
     payload = _payload(row["body"])
     action = row["action"] or _text(payload.get("action"))
-    sender = part(payload, "sender").get("login")
+    sender = read_part(payload, "sender").get("login")
     author = _text(sender) or None
     at = iso(row["received_at"])
     url, subject = _subject(payload)
@@ -161,7 +162,7 @@ def _payload(packed: bytes | None) -> dict[str, Any]:
 def _subject(payload: dict[str, Any]) -> tuple[str | None, str]:
     """Return the URL and the name of the event's subject."""
     for name in SUBJECTS:
-        thing = part(payload, name)
+        thing = read_part(payload, name)
         if thing:
             named = next((_text(thing[name]) for name in NAMED if thing.get(name)), "")
             return _web(thing.get("html_url")), named
