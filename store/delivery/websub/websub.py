@@ -18,7 +18,7 @@ COLUMNS = (
     " created_at, updated_at, ended_at, reason, host, held_until"
 )
 KEPT = ("key", "repo_id", "topic_key", "topic", "self_url", "hub", "callback")
-"""What a subscription has from its request, and a denial from either."""
+"""The columns that a subscription takes from its request, and a denial from one of them."""
 PRIVATE = "the topic is no longer public"
 EXPIRED = "the lease ended"
 # The limit of subscriptions of each kind that one transaction of the worker ends.

@@ -5,11 +5,12 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from audit_forgery import forge
 from engines import embedded
-from statement_log import statements
+from statement_log import plan_lines, statements
 
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts
@@ -308,19 +309,10 @@ def test_pages_are_read_by_an_index(tmp_path: Path) -> None:
     store.shut()
 
 
-def explained(db: Connection, given: dict[str, object]) -> str:
-    asked: list[str] = []
-
-    class Asking:
-        each, lateral = db.each, db.lateral
-
-        def all(self, sql: str, **parameters: object) -> list[Row]:
-            found = db.tuples(f"EXPLAIN QUERY PLAN {sql}", **parameters)
-            asked.extend(str(row[-1]) for row in found)
-            return []
-
-    audit_search.page(Asking(), AuditFilter(**given), limit=10)  # type: ignore[arg-type]
-    return "; ".join(asked)
+def explained(db: Connection, given: dict[str, Any]) -> str:
+    return "; ".join(
+        plan_lines(db, lambda db: audit_search.page(db, AuditFilter(**given), limit=10))
+    )
 
 
 def test_a_clock_that_is_set_back_keeps_the_order(store: Store, clock: MovableClock) -> None:

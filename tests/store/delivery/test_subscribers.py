@@ -1,14 +1,12 @@
 """Counts and lists of subscribers, and lists of repositories and interaction limits."""
 
-from types import SimpleNamespace
-from typing import Any
-
 from engines import embedded
+from statement_log import plan_lines
 from store_world import World
 from transactions import transaction
 from websub_followers import follow
 
-from store import Connection, Row
+from store import Connection
 from store.clock import DAY
 from store.delivery import subscribers
 from store.delivery.listing import topic_list
@@ -27,20 +25,10 @@ def follow_key(db: Connection, repo_id: int, key: str, callback: str) -> None:
 
 @embedded("PostgreSQL chooses by the number of requests")
 def test_a_claim_of_requests_reads_none_that_are_done(world: World) -> None:
-    plans: list[str] = []
-
     with transaction(world.store) as db:
-
-        def explain(sql: str, **given: Any) -> list[Row]:
-            plans.extend(row[3] for row in db.tuples(f"EXPLAIN QUERY PLAN {sql}", **given))
-            return []
-
-        spy: Any = SimpleNamespace(
-            all=explain, chosen=db.chosen, skip_locked=db.skip_locked, now=db.now
-        )
-        websub_requests.claim(spy, 5)
-    assert "SEARCH websub_request USING INDEX websub_request_due (due_at<?)" in plans
-    assert "SCAN websub_request" not in plans
+        lines = plan_lines(db, lambda db: websub_requests.claim(db, 5))
+    assert "SEARCH websub_request USING INDEX websub_request_due (due_at<?)" in lines
+    assert "SCAN websub_request" not in lines
 
 
 def test_subscribers_of_events(world: World) -> None:

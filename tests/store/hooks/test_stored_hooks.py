@@ -1,15 +1,14 @@
 """Hooks: their values, duplicates, secrets and subscriptions, and the search by URL."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from required import required
+from statement_log import plan_lines
 from store_world import URL, World
 from transactions import transaction
 
-from store import Connection, Row
-from store.database.sqlite.connections import SqliteSession
+from store import Connection
 from store.delivery import attempts, hook_removal
 from store.delivery.outcomes import attempt_outcomes
 from store.errors import Invalid
@@ -327,25 +326,8 @@ def test_a_repetition_is_found_by_an_index(world: World, kind: str) -> None:
         columns = f"{column}, url, content_type, events, options, created_at, updated_at"
         db.insert_many("hook", columns, rows)
         db.execute("ANALYZE")
-        lines = explained(db, lambda spied: hooks.by_url(spied, target, URL))
+        lines = plan_lines(db, lambda db: hooks.by_url(db, target, URL))
     assert any(f"hook_{kind}_url" in line for line in lines), lines
-
-
-def explained(db: Connection, call: Callable[[Connection], object]) -> list[str]:
-    """The plans of the statements with which `call` selects rows."""
-    asked: list[tuple[str, dict[str, Any]]] = []
-
-    class Spy:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(db, name)
-
-        def all(self, sql: str, **given: Any) -> list[Row]:
-            asked.append((sql, given))
-            return db.all(sql, **given)
-
-    call(Spy())  # type: ignore[arg-type]
-    word = "EXPLAIN QUERY PLAN " if isinstance(db, SqliteSession) else "EXPLAIN "
-    return [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
 
 
 def test_urls_that_begin_alike_are_different(world: World) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from engines import embedded
+from statement_log import plan_lines
 from store_world import URL, World
 from transactions import transaction
 
@@ -261,7 +262,7 @@ def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPa
         )
         db.insert_many("attempt", columns, made)
         db.execute("ANALYZE")
-    steps = world.store.write_sync(plans, url.startswith("postgres"))
+    steps = world.store.write_sync(scans, read_lists)
     assert len(steps) > len(FILTERS)
     for step in steps:
         # Rows of these tables are read by an index, or by a range of ids. The table `event` is an
@@ -281,7 +282,7 @@ def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_the_hooks_of_others_are_not_read(world: World, find: Callable[[Connection], Any]) -> None:
-    steps = world.store.write_sync(explained, False, find)
+    steps = world.store.write_sync(scans, find)
     assert [step for step in steps if re.search(r"(SCAN|SEARCH) h\b", step)] == [
         "SEARCH h USING INTEGER PRIMARY KEY (rowid=?)"
     ]
@@ -289,44 +290,20 @@ def test_the_hooks_of_others_are_not_read(world: World, find: Callable[[Connecti
 
 @embedded("the planner of PostgreSQL knows how many hooks there are")
 def test_the_checks_of_hooks_read_no_healthy_hook(world: World) -> None:
-    steps = world.store.write_sync(explained, False, hook_checks.to_open)
+    steps = world.store.write_sync(scans, hook_checks.to_open)
     read = [step for step in steps if re.search(r"(SCAN|SEARCH) [hyz]\b", step)]
     assert len(read) >= len(HOOK_RULES)
     assert [step for step in read if not re.search("INDEX hook_|rowid=", step)] == []
 
 
-def plans(db: Connection, postgres: bool) -> list[str]:
-    """The lines of the statements' plans that say how tables are read."""
-
-    def ask(noting: Any) -> None:
-        backlog.of_owners(noting, [1])
-        for filtered in FILTERS:
-            attempt_feed.page(noting, filtered, limit=50)
-        attempt_feed.id_range(noting, TimeRange(1_000, 2_000))
-        problems.list_all(noting, None)
-
-    return explained(db, postgres, ask)
+def read_lists(db: Connection) -> None:
+    backlog.of_owners(db, [1])
+    for filtered in FILTERS:
+        attempt_feed.page(db, filtered, limit=50)
+    attempt_feed.id_range(db, TimeRange(1_000, 2_000))
+    problems.list_all(db, None)
 
 
-def explained(db: Connection, postgres: bool, call: Callable[[Any], Any]) -> list[str]:
-    """The lines of the plans of what `call` reads, as far as they say how tables are read."""
-    asked: list[tuple[str, dict[str, Any]]] = []
-
-    class Noting:
-        now = db.now
-
-        def __getattr__(self, name: str) -> Any:
-            found = getattr(db, name)
-            if name not in ("all", "one", "tuples", "value"):
-                return found
-
-            def ask(sql: str, **given: Any) -> Any:
-                asked.append((sql, given))
-                return found(sql, **given)
-
-            return ask
-
-    call(Noting())
-    word = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
-    lines = [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
-    return [line for line in lines if re.search(r"(?i)\b(scan|search)\b", line)]
+def scans(db: Connection, call: Callable[[Connection], object]) -> list[str]:
+    """Return the lines of the plans of what `call` reads that say how tables are read."""
+    return [line for line in plan_lines(db, call) if re.search(r"(?i)\b(scan|search)\b", line)]

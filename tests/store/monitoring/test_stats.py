@@ -1,9 +1,9 @@
 """Figures of the installation, at a cost that does not grow with past deliveries."""
 
 import re
-from typing import Any
 
 import pytest
+from statement_log import plan_lines
 from store_world import World
 
 from store import Connection, Store
@@ -246,30 +246,20 @@ def test_ended_deliveries_do_not_slow_the_statistics(world: World, url: str) -> 
         lambda db: db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
     )
     world.store.write_sync(lambda db: db.execute("ANALYZE"))
-    steps = world.store.write_sync(plans, url.startswith("postgres"))
+    steps = world.store.write_sync(scans)
     assert steps
     for step in steps:
         assert "Seq Scan" not in step, steps
         assert "SCAN x" not in step or "INDEX delivery_" in step, steps
 
 
-def plans(db: Connection, postgres: bool) -> list[str]:
-    """The lines of the statements' plans that say how tables are read."""
-    asked: list[tuple[str, dict[str, Any]]] = []
+def scans(db: Connection) -> list[str]:
+    """Return the lines of the statements' plans that say how tables are read."""
 
-    class Spy:
-        now = db.now
+    def read(db: Connection) -> None:
+        stats.oldest_due_at(db)
+        stats.count_waiting(db)
+        stats.count_held(db)
 
-        def __getattr__(self, name: str) -> Any:
-            def ask(sql: str, **given: Any) -> Any:
-                asked.append((sql, given))
-                return getattr(db, name)(sql, **given)
-
-            return ask
-
-    stats.oldest_due_at(Spy())  # type: ignore[arg-type]
-    stats.count_waiting(Spy())  # type: ignore[arg-type]
-    stats.count_held(Spy())  # type: ignore[arg-type]
-    word = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
-    lines = [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
+    lines = plan_lines(db, read)
     return [line for line in lines if re.search(r"(?i)\b(scan|search)\b.*\bx\b", line)]

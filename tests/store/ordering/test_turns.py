@@ -1,8 +1,7 @@
 """Turns of keys: what is searched before one is given stays short, however many wait."""
 
-from typing import Any
-
 import pytest
+from statement_log import plan_lines
 from store_world import World
 from transactions import transaction
 
@@ -25,45 +24,20 @@ def hook_id(world: World) -> int:
     return hook_id
 
 
-class Spy:
-    """A connection that keeps the plans of the statements that read, and returns other rows."""
-
-    def __init__(self, db: Connection, postgres: bool) -> None:
-        self.db, self.now = db, db.now
-        self.explain = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
-        self.plan = ""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.db, name)
-
-    def tuples(self, sql: str, **given: Any) -> list[Any]:
-        rows = self.db.tuples(self.explain + sql, **given)
-        self.plan += "\n".join(str(row[-1]) for row in rows)
-        return []
-
-    def value(self, sql: str, **given: Any) -> int:
-        self.tuples(sql, **given)
-        return 1
-
-
 def test_deliveries_before_a_barrier_are_found_by_their_sequence(
-    world: World, hook_id: int, url: str
+    world: World, hook_id: int
 ) -> None:
-    def search(db: Connection) -> str:
-        spy = Spy(db, url.startswith("postgres"))
-        turns.lift_barriers(spy, {"hook_id": hook_id, "barriers": [2]})  # type: ignore[arg-type]
-        return spy.plan
+    def lift(db: Connection) -> None:
+        turns.lift_barriers(db, {"hook_id": hook_id, "barriers": [2]})
 
-    assert "delivery_in_sequence" in world.store.write_sync(search)
+    lines = world.store.write_sync(plan_lines, lift)
+    assert [line for line in lines if "delivery_in_sequence" in line]
 
 
-def test_the_first_delivery_of_a_key_is_found_by_its_key(
-    world: World, hook_id: int, url: str
-) -> None:
+def test_the_first_delivery_of_a_key_is_found_by_its_key(world: World, hook_id: int) -> None:
     with transaction(world.store) as db:
-        spy = Spy(db, url.startswith("postgres"))
         orderings = hook_ordering.lock(db, [hook_id])
-        turns.settle(spy, [(hook_id, "k2000")], orderings)  # type: ignore[arg-type]
-        plan = spy.plan
+        lines = plan_lines(db, lambda db: turns.settle(db, [(hook_id, "k2000")], orderings))
+    plan = "\n".join(lines)
     assert "delivery_ordered" in plan
     assert "delivery_in_sequence" not in plan

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from engines import embedded
+from statement_log import plan_lines, plans
 from store_world import World
 from transactions import transaction
 from websub_followers import follow_pushes
@@ -150,38 +151,13 @@ def test_deliveries_that_have_not_ended_are_counted(world: World) -> None:
 
 @embedded("the planner of PostgreSQL knows how many deliveries there are")
 def test_the_count_of_deliveries_reads_none_that_have_ended(world: World) -> None:
-    def plan(db: Connection) -> list[str]:
-        searches: Any = Searches(db)
-        hook_removal.count_unended(searches, repository(world.repo["id"]))
-        return [line for line in searches.counted if line.split()[1] == "x"]
+    def count(db: Connection) -> int:
+        return hook_removal.count_unended(db, repository(world.repo["id"]))
 
-    found = world.store.read_sync(plan)
+    lines = world.store.read_sync(plan_lines, count)
+    found = [line for line in lines if line.split()[1] == "x"]
     assert len(found) == 3
     assert [line for line in found if "INDEX delivery_" not in line] == []
-
-
-class Searches:
-    """A connection that also keeps how SQLite finds the rows of each deletion, by table, and the
-    ones that it counts.
-    """
-
-    def __init__(self, db: Connection) -> None:
-        self._db = db
-        self.found: dict[str, str] = {}
-        self.counted: list[str] = []
-
-    def value(self, sql: str, **given: Any) -> Any:
-        self.counted += [row[3] for row in self._db.tuples(f"EXPLAIN QUERY PLAN {sql}", **given)]
-        return self._db.value(sql, **given)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._db, name)
-
-    def execute(self, sql: str, **given: Any) -> int:
-        if sql.startswith("DELETE FROM "):
-            plan = self._db.tuples(f"EXPLAIN QUERY PLAN {sql}", **given)
-            self.found[sql.split()[2]] = plan[0][3]
-        return self._db.execute(sql, **given)
 
 
 @embedded("SQLite uses a part of an index if the columns are in another order")
@@ -194,9 +170,8 @@ class Searches:
 )
 def test_a_deletion_reads_only_rows_that_go(world: World, drop: Any, tables: set[str]) -> None:
     with transaction(world.store) as db:
-        searches: Any = Searches(db)
-        drop(searches, world.repo["id"], 5000)
-        found = searches.found
+        ran = plans(db, lambda db: drop(db, world.repo["id"], 5000))
+    found = {sql.split()[2]: lines[0] for sql, lines in ran if sql.startswith("DELETE FROM ")}
     assert found.keys() >= tables
     assert [one for one in found.values() if one.endswith("(repo_id=?)")] == []
 

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import BASE, assert_error, attempted, links, waiting
+from statement_log import noted
 
 from store import Connection, Store
 from store.clock import MovableClock
@@ -225,20 +226,18 @@ async def test_another_hook_s_delivery_is_not_there(
 async def test_a_page_costs_as_many_queries_as_an_empty_one(
     client: httpx.AsyncClient, store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
-
-    class Counted:
-        def __init__(self, db: Connection) -> None:
-            self._db = db
-
-        def __getattr__(self, name: str) -> Any:
-            asked.extend([name] * (name in ("one", "all", "tuples", "value", "execute")))
-            return getattr(self._db, name)
+    asked: list[tuple[str, Any]] = []
 
     read_of = store.read_of
 
     async def counted(kind: str, function: Any, *args: Any) -> Any:
-        return await read_of(kind, lambda db: function(Counted(db), *args))
+        def noting(db: Connection) -> Any:
+            with noted(db) as ran:
+                found = function(db, *args)
+            asked.extend(ran)
+            return found
+
+        return await read_of(kind, noting)
 
     async def cost(url: str) -> int:
         asked.clear()
