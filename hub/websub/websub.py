@@ -2,7 +2,14 @@
 
 import logging
 
-from hub.http.errors import STATUSES, Forbidden, HubError, Malformed, Unsupported, headers_of
+from hub.http.errors import (
+    Forbidden,
+    HubError,
+    Malformed,
+    Unsupported,
+    headers_of,
+    status_of,
+)
 from hub.http.forms import URLENCODED, kind_of, read_apart
 from hub.http.response import Response, header
 from hub.http.routing import Routes
@@ -12,7 +19,7 @@ from hub.rest.middleware import wrap
 from hub.rest.request import Request
 from hub.websub import websub_form as form_of
 from hub.websub.websub_form import WebSubForm
-from hub.websub.websub_topics import TopicReader, hosted, hosted_topic_of, hub_url
+from hub.websub.websub_topics import PATH, TopicReader, hosted, hosted_topic_of, hub_url
 from store import Connection
 from store.delivery.websub import websub_foreign, websub_requests
 from store.delivery.websub.websub_requests import RequestRateExceeded, WebSubRequest
@@ -21,7 +28,6 @@ from store.errors import StoreError, Unavailable
 
 log = logging.getLogger("tocsin.hub")
 
-PATH = "/hub/websub"
 TOO_MANY = 429
 MOST_PUBLISHED = 20
 
@@ -132,7 +138,7 @@ def _changed(db: Connection, topics: list[Topic]) -> None:
 
 def refusal(error: HubError | StoreError) -> Response:
     """Return the response to an error, in plain text."""
-    status = next((STATUSES[kind] for kind in type(error).mro() if kind in STATUSES), 500)
+    status = status_of(error)
     text = str(error)
     if isinstance(error, Unavailable) or status == 500:
         log.error("a request to the WebSub hub failed: %s", error)

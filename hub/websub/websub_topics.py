@@ -23,6 +23,7 @@ from store.errors import Missing
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.repositories import repository_names
 
+PATH = "/hub/websub"
 OWN_PATH = re.compile(
     r"([^/?#]+)/([^/?#]+)/(?:(events\.(?:json|atom))|events/([^/?#]+?)(?:\.json)?)"
 )
@@ -53,12 +54,16 @@ class HostedTopic:
 
 def hub_url(services: Services) -> str:
     """Return the URL that subscribers post to."""
-    return f"{services.urls.root}/hub/websub"
+    return services.urls.root + PATH
 
 
 def topic_of(services: Services, repo: Row, key: str) -> Topic:
-    path = key if key in FEEDS else f"events/{quote(key)}"
-    return Topic(repo["id"], key, f"{services.urls.root}/{repo['full_name']}/{path}")
+    return Topic(repo["id"], key, f"{services.urls.root}/{topic_path(repo, key)}")
+
+
+def topic_path(repo: Row, key: str) -> str:
+    """Return the path of a repository's topic, without a slash before it."""
+    return f"{repo['full_name']}/{key if key in FEEDS else f'events/{quote(key)}'}"
 
 
 def hosted_topic_of(services: Services, url: str) -> HostedTopic | None:

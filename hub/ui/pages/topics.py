@@ -2,7 +2,6 @@
 
 from operator import itemgetter
 from typing import Any
-from urllib.parse import quote
 
 from hub.ui.lists import filters, paging
 from hub.ui.lists.frame import filter_values, frame
@@ -10,7 +9,7 @@ from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
-from hub.websub.websub_topics import hub_url
+from hub.websub.websub_topics import hub_url, topic_path
 from store import Row
 from store.delivery import subscribers
 from store.delivery.listing import topic_list
@@ -135,5 +134,4 @@ def _topic(
 
 def _url(ctx: ViewContext, repo: Row, name: str) -> str:
     # The URL is in a command. The name may come from a link, and must not end the command.
-    suffix = name if name in FEEDS else f"events/{quote(name)}"
-    return f"{ctx.services.urls.origin}/{repo['full_name']}/{suffix}"
+    return f"{ctx.services.urls.origin}/{topic_path(repo, name)}"
