@@ -58,8 +58,7 @@ def _described(ctx: Context, hook: Row) -> tuple[Row | None, dict[str, Any], Sys
         assert repo is not None, "its hooks are deleted with it"
         return repo, {}, serialize_hook(ctx, repo, hook)
     if target.kind == "organization":
-        org = accounts.get(ctx.db, target.id)
-        assert org is not None, "its hooks are deleted with it"
+        org = accounts.required(ctx.db, target.id)
         about = {"organization": organization(ctx.urls, org)}
         return None, about, serializers.organization_hook(ctx.urls, org, hook)
     if target.kind == "app":

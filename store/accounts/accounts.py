@@ -107,6 +107,13 @@ def get(db: Connection, account_id: int) -> Row | None:
     return db.one(f"SELECT {COLUMNS} FROM account WHERE id = :id", id=account_id)
 
 
+def required(db: Connection, account_id: int) -> Row:
+    """Return an account that another row refers to, so that it exists."""
+    account = get(db, account_id)
+    assert account is not None, f"account {account_id} is referred to"
+    return account
+
+
 def of(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
     """Return the accounts with these ids, by id. Unknown ids are left out."""
     return row_lookup.by_id(db, f"SELECT {COLUMNS} FROM account WHERE id", account_ids)

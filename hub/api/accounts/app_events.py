@@ -84,6 +84,4 @@ def revoke(ctx: Context, grant: Row) -> None:
 
 def user_of(ctx: Context, row: Row) -> serializers.SimpleUser:
     """Serialize the user of a grant or an authorization."""
-    account = accounts.get(ctx.db, row["account_id"])
-    assert account is not None, "a token has an account"
-    return serializers.simple_user(ctx.urls, account)
+    return serializers.simple_user(ctx.urls, accounts.required(ctx.db, row["account_id"]))

@@ -129,8 +129,7 @@ def serialize(ctx: Context, row: Row, value: str) -> Authorization:
     answer = app_serializers.authorization(ctx.urls, row, value)
     answer["user"] = app_events.user_of(ctx, row)
     if row["target_id"] is not None:
-        target = accounts.get(ctx.db, row["target_id"])
-        assert target is not None, "a token ends with its target"
+        target = accounts.required(ctx.db, row["target_id"])
         answer["installation"] = app_serializers.installation(ctx.urls, row, target)
     return answer
 
@@ -155,8 +154,7 @@ def chosen(ctx: Context, row: Row, target: Row, body: ScopedTokenRequest) -> lis
     """
     if "repositories" in body and "repository_ids" in body:
         raise wrong("repositories", "only one of repositories and repository_ids may be given")
-    account = accounts.get(ctx.db, row["account_id"])
-    assert account is not None, "a token has an account"
+    account = accounts.required(ctx.db, row["account_id"])
     if "repositories" in body:
         names = {name.lower() for name in body["repositories"]}
         return all_of(names, repositories.find_visible_by_name(ctx.db, target, account, names))

@@ -137,9 +137,7 @@ def _role_of_caller(ctx: Context, org: Row) -> str | None:
 
 
 def _caller(ctx: Context) -> Row:
-    account = accounts.get(ctx.db, ctx.required_caller.account_id)
-    assert account is not None, "the caller has an account"
-    return account
+    return accounts.required(ctx.db, ctx.required_caller.account_id)
 
 
 def _role(ctx: Context, org: Row, account: Row) -> str:

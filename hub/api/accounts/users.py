@@ -21,8 +21,7 @@ def get_authenticated(ctx: Context) -> PrivateUser | PublicUser:
     A classic token needs the scope `user` for the private members.
     """
     caller = ctx.required_caller
-    account = accounts.get(ctx.db, caller.account_id)
-    assert account is not None, "the caller has an account"
+    account = accounts.required(ctx.db, caller.account_id)
     if caller.has_scopes and not covers(caller, ("read:user",)):
         return user_serializers.public_user(ctx, account)
     return user_serializers.private_user(ctx, account)

@@ -74,11 +74,9 @@ _app = row_serializer(App, "owner", "external_url", "html_url", kind="App")
 
 def app(urls: Urls, db: Connection, row: Row) -> App:
     """Serialize an app as everybody who may see it sees it."""
-    owner = accounts.get(db, row["owner_id"])
-    assert owner is not None, "an app has an owner"
     return _app(
         row,
-        owner=simple_user(urls, owner),
+        owner=simple_user(urls, accounts.required(db, row["owner_id"])),
         external_url=row["url"],
         html_url=urls.app_page(row["slug"]),
     )

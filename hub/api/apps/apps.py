@@ -41,8 +41,7 @@ def _belongs(db: Connection, caller: Caller | None, app: Row) -> bool:
         return False
     if caller.app_id == app["id"] or caller.account_id == app["owner_id"]:
         return True
-    owner = accounts.get(db, app["owner_id"])
-    assert owner is not None, "an app has an owner"
     if caller.installation_id is not None:
         return False
+    owner = accounts.required(db, app["owner_id"])
     return may_do(db, caller, owner, ("members", "read"), "read:org") is not None

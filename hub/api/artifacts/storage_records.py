@@ -153,8 +153,7 @@ def _payload(urls: Urls, org: Row, row: Row) -> dict[str, Any]:
 
 
 def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
-    org = accounts.get(db, repo["owner_id"])
-    assert org is not None, "every repository has one"
+    org = accounts.required(db, repo["owner_id"])
     return [
         SnapshotEvent("storage_record.updated", repo["id"], _payload(urls, org, row))
         for row in rows

@@ -52,8 +52,7 @@ def organization(ctx: Context, repo: Row) -> dict[str, Any]:
     """Return the payload's member `organization`; empty if a user owns the repository."""
     if repo["owner_kind"] != "Organization":
         return {}
-    owner = accounts.get(ctx.db, repo["owner_id"])
-    assert owner is not None, "every repository has one"
+    owner = accounts.required(ctx.db, repo["owner_id"])
     return {"organization": organization_serializers.organization(ctx.urls, owner)}
 
 

@@ -187,9 +187,8 @@ def _emit(ctx: Context, repo: Row, issue: Row, changes: Sequence[Change]) -> Non
 def _about(ctx: Context, repo: Row, issue: Row) -> dict[str, Any]:
     """Return the members that all events have in common."""
     row = issues.get(ctx.db, repo["id"], issue["number"])
-    owner = accounts.get(ctx.db, repo["owner_id"])
+    owner = accounts.required(ctx.db, repo["owner_id"])
     assert row is not None, "it was found a moment ago"
-    assert owner is not None, "every repository has one"
     shown = issue_serializers.several(ctx.urls, ctx.db, repo, [row])[row["id"]]
     return {
         "issue": shown,
@@ -220,8 +219,7 @@ def _snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> lis
     shown = issue_serializers.several(urls, db, repo, [*issues.of(db, ids).values()])
     fields = issue_fields.of(db, {row["field_id"] for row in rows})
     values = issue_field_values.of(db, [row["id"] for row in rows])
-    owner = accounts.get(db, repo["owner_id"])
-    assert owner is not None, "every repository has one"
+    owner = accounts.required(db, repo["owner_id"])
     organization = organization_serializers.organization(urls, owner)
     return [
         SnapshotEvent(

@@ -79,8 +79,7 @@ def full(ctx: Context, repo: Row) -> FullRepository:
     (shown,) = several(ctx, [repo])
     found = {**shown, "network_count": repo["forks"]}
     if repo["owner_kind"] == "Organization":
-        owner = accounts.get(ctx.db, repo["owner_id"])
-        assert owner is not None, "a repository has an owner"
+        owner = accounts.required(ctx.db, repo["owner_id"])
         found["organization"] = serializers.simple_user(ctx.urls, owner)
     return cast("FullRepository", found)
 

@@ -33,9 +33,7 @@ def list_invitations_for_authenticated_user(
     The open ones, the oldest first. A token that is limited to some repositories has access to the
     invitations to these. If an organization has single sign-on, the token must be authorized there.
     """
-    caller = ctx.caller
-    assert caller is not None, "this access requires a token"
-    mine = invitations.to_person(caller.account_id, viewer_of(caller))
+    mine = invitations.to_person(ctx.required_caller.account_id, viewer_of(ctx.caller))
     return invitation_serializers.page(ctx, page, mine)
 
 
@@ -77,8 +75,6 @@ def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:
     Raises Missing or SignOnRequired if the token is not valid for the repository.
     """
     repo = repositories.get(ctx.db, invitation["repo_id"])
-    invitee = accounts.get(ctx.db, invitation["invitee_id"])
     assert repo is not None, "an invitation ends with its repository"
-    assert invitee is not None, "an invitation ends with its invitee's account"
     check_repository(ctx.db, ctx.required_caller, repo, "invitation")
-    return repo, invitee
+    return repo, accounts.required(ctx.db, invitation["invitee_id"])

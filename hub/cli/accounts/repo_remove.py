@@ -32,8 +32,7 @@ def remove(configuration: Configuration, full_name: tuple[str, str], yes: bool) 
 
     def remove_part(db: Connection) -> bool:
         row = _repository(db, full_name)
-        owner = accounts.get(db, row["owner_id"])
-        assert owner is not None, "every repository has one"
+        owner = accounts.required(db, row["owner_id"])
         emits = installation_changes.EMITS
         context = api_context.for_account(db, configuration.settings, owner, emits)
         installation_changes.lose(context, row)

@@ -32,8 +32,7 @@ def for_hook(db: Connection, settings: Settings, hook: Row) -> Context:
         return make(db, settings, repo)
     if target.kind == "system":
         return _context(db, settings, None)
-    owner = accounts.get(db, _owner_id(db, target))
-    assert owner is not None, "its hooks are deleted with it"
+    owner = accounts.required(db, _owner_id(db, target))
     return _context(db, settings, _caller(owner["id"], owner["login"]))
 
 
