@@ -57,13 +57,13 @@ def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     Tokens of installations are no authorizations of users. Nothing reports their creation either.
     """
     rows = [row for row in rows if row["kind"] != "installation"]
-    users = accounts.of(db, {row["account_id"] for row in rows})
+    users = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
     return [
         (
             None,
             {
                 "authorization": app_serializers.authorization(urls, row),
-                "user": serializers.simple_user(urls, users[row["account_id"]]),
+                "user": users[row["account_id"]],
             },
         )
         for row in rows

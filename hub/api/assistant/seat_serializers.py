@@ -43,12 +43,12 @@ class AssistantSeatEvent(TypedDict):
 def several(
     urls: Urls, db: Connection, org: Row, plan: Plan, rows: Sequence[Row]
 ) -> list[AssistantSeat]:
-    users = accounts.of(db, {row["account_id"] for row in rows})
+    users = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
     through = teams.of(db, {row["team_id"] for row in rows if row["team_id"] is not None})
     owner = organization_serializers.organization(urls, org)
     return [
         {
-            "assignee": serializers.simple_user(urls, users[row["account_id"]]),
+            "assignee": users[row["account_id"]],
             "assigning_team": _team(urls, org, through.get(row["team_id"])),
             "organization": owner,
             "pending_cancellation_date": _ends(row),
@@ -76,13 +76,13 @@ def _ends(row: Row) -> Any:
 def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     """Return the event data for changed seats: their users and the days on which they end."""
     owners = accounts.of(db, {row["organization_id"] for row in rows})
-    users = accounts.of(db, {row["account_id"] for row in rows})
+    users = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
     return [
         (
             None,
             {
                 "seat": {
-                    "assignee": serializers.simple_user(urls, users[row["account_id"]]),
+                    "assignee": users[row["account_id"]],
                     "pending_cancellation_date": _ends(row),
                     "created_at": iso(row["created_at"]),
                 },

@@ -15,7 +15,6 @@ from hub.rest.repository_serializers import DetailedRepository, MinimalRepositor
 from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
 from store import Connection, Row
-from store.accounts import accounts
 from store.clock import iso
 from store.delivery.outbox import SnapshotEvent
 from store.repositories import invitations, repositories
@@ -121,8 +120,8 @@ def snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
 
 
 def _people(urls: Urls, db: Connection, rows: Iterable[Row]) -> dict[int, SimpleUser]:
-    keys = {key for row in rows for key in (row["invitee_id"], row["inviter_id"]) if key}
-    return {key: serializers.simple_user(urls, row) for key, row in accounts.of(db, keys).items()}
+    ids = {row[name] for row in rows for name in ("invitee_id", "inviter_id")}
+    return serializers.simple_users(urls, db, ids)
 
 
 def emit_member_event(
