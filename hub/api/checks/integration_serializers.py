@@ -4,14 +4,12 @@ from collections.abc import Sequence
 
 from typing_extensions import TypedDict
 
+from hub.api.repositories import stand_ins
 from hub.rest.serializers import SimpleUser, row_serializer, simple_user
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
 from store.checks import check_apps
-
-# Replaces an unknown owner of an app.
-NOBODY: Row = {"id": 0, "login": "ghost", "kind": "User", "site_admin": 0}
 
 
 class Integration(TypedDict):
@@ -49,7 +47,7 @@ def _integration(urls: Urls, app: Row, owner: Row | None) -> Integration:
     return _app(
         app,
         id=app["number"],
-        owner=simple_user(urls, owner or NOBODY),
+        owner=simple_user(urls, owner) if owner else stand_ins.account(urls),
         external_url=app["external_url"] or page,
         html_url=page,
     )

@@ -8,8 +8,9 @@ from typing_extensions import TypedDict
 
 from hub.api.enterprises.team_serializers import EventTeam
 from hub.api.issues.issue_serializers import Issue
+from hub.api.repositories import stand_ins
 from hub.rest.repository_serializers import MinimalRepository, repositories
-from hub.rest.serializers import SimpleUser, node_id, simple_user, simple_users
+from hub.rest.serializers import SimpleUser, node_id, simple_users
 from hub.rest.urls import Urls
 from store import Connection, Row
 from store.clock import iso
@@ -20,8 +21,6 @@ from store.repositories import repositories as kept
 PEOPLE = ("assignee", "assigner", "review_requester", "requested_reviewer")
 REFERENCES = ("sub_issue", "parent_issue", "blocked_by", "blocking")
 TEAM = "requested_team"
-# Replaces an account that no longer exists.
-NOBODY = {"login": "ghost", "id": 0, "kind": "User", "site_admin": 0}
 
 
 class EventLabel(TypedDict):
@@ -132,7 +131,7 @@ class IssueEventContext:
     def person(self, account_id: int | None) -> SimpleUser:
         """Return an account, or a placeholder if it no longer exists."""
         found = None if account_id is None else self.people.get(account_id)
-        return simple_user(self.urls, NOBODY) if found is None else found
+        return found or stand_ins.account(self.urls)
 
     def event(self, row: Row) -> IssueEvent:
         """Serialize an event without its issue."""
