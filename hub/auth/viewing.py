@@ -42,12 +42,12 @@ def may_read(db: Connection, caller: Caller | None, repo: Row, permission: str) 
     return True
 
 
-def team_viewer(db: Connection, caller: Caller | None, repo: Row) -> Row:
-    """Return the caller as a viewer of the teams of the repository's owner.
+def team_viewer(db: Connection, caller: Caller | None, organization_id: int) -> Row:
+    """Return the caller as a viewer of an organization's teams.
 
     It has the account's `id`, and whether it is an `owner`.
     """
     if caller is None:
         return {"id": 0, "owner": False}
-    role = organizations.role_of(db, {"id": repo["owner_id"]}, caller.account)
+    role = organizations.role_of(db, {"id": organization_id}, caller.account)
     return {"id": caller.account_id, "owner": role == "admin"}

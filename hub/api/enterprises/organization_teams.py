@@ -9,6 +9,7 @@ from hub.api.accounts.full_organization_serializers import Organization
 from hub.api.enterprises import team_serializers
 from hub.api.enterprises.team_serializers import ListedTeam
 from hub.auth.organization_access import on_org
+from hub.auth.viewing import team_viewer
 from hub.rest import serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -56,7 +57,7 @@ def list_(ctx: Context, org: Row, page: NumberedPaging, query: TeamQuery) -> lis
     the enterprise that are assigned to the organization are listed with them. 403 if the caller is
     no member of the organization.
     """
-    kind, viewer = query.get("team_type", "all"), _viewer(ctx, org)
+    kind, viewer = query.get("team_type", "all"), team_viewer(ctx.db, ctx.caller, org["id"])
     page.total = organization_teams.count(ctx.db, org["id"], viewer, kind)
     rows = organization_teams.page(ctx.db, org["id"], viewer, kind, **page.bounds)
     return [team_serializers.listed(ctx.urls, org, row) for row in rows]
@@ -96,13 +97,8 @@ def list_members_in_org(
     ]
 
 
-def _viewer(ctx: Context, org: Row) -> Row:
-    caller = ctx.required_caller
-    role = organizations.role_of(ctx.db, org, caller.account)
-    return {"id": caller.account_id, "owner": role == "admin"}
-
-
 def _visible(ctx: Context, org: Row, team: Row) -> Row:
-    if not organization_teams.is_visible(ctx.db, org["id"], _viewer(ctx, org), team):
+    viewer = team_viewer(ctx.db, ctx.caller, org["id"])
+    if not organization_teams.is_visible(ctx.db, org["id"], viewer, team):
         raise Missing("team")
     return team

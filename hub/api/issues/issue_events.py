@@ -75,7 +75,7 @@ def list_events_for_timeline(
     but = _kinds(query.get("exclude", ""))
     page.count(lambda most: issue_events.count_timeline(ctx.db, issue["id"], most, but=but))
     rows = issue_events.timeline(ctx.db, issue["id"], **page.bounds, but=but)
-    viewer = team_viewer(ctx.db, ctx.caller, repo)
+    viewer = team_viewer(ctx.db, ctx.caller, repo["owner_id"])
     timeline = Timeline.of(ctx.urls, ctx.db, repo, issue, rows, viewer)
     return [timeline.serialize(row) for row in rows]
 
@@ -88,7 +88,7 @@ def _kinds(given: str) -> set[str]:
 
 
 def _serialize(ctx: Context, repo: Row, rows: list[Row]) -> list[IssueEvent]:
-    viewer = team_viewer(ctx.db, ctx.caller, repo)
+    viewer = team_viewer(ctx.db, ctx.caller, repo["owner_id"])
     shown = IssueEventContext.of(ctx.urls, ctx.db, repo, rows, viewer)
     return [shown.event(row) for row in rows]
 

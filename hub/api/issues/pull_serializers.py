@@ -168,7 +168,7 @@ def for_caller(ctx: Context, repo: Row, rows: Sequence[Row]) -> list[PullRequest
     def serialize_repositories(repositories: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
         return full_serializers.several(ctx, repositories)
 
-    viewer = viewer_of_teams(ctx.db, ctx.caller, repo)
+    viewer = viewer_of_teams(ctx.db, ctx.caller, repo["owner_id"])
     found = several(
         ctx.urls, ctx.db, repo, rows, serialize_repositories, ctx.media, team_viewer=viewer
     )
