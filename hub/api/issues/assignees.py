@@ -4,10 +4,9 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_change_events, issue_rules, issue_serializers
 from hub.api.issues.body_forms import FORMS
-from hub.api.issues.issue_rules import WRITE, Logins
+from hub.api.issues.issue_rules import READ, WRITE, Logins
 from hub.api.issues.issue_serializers import Issue
 from hub.auth import access
-from hub.auth.access import on_repo
 from hub.auth.organization_access import may_do
 from hub.http.errors import Forbidden
 from hub.rest.context import Context
@@ -20,8 +19,6 @@ from store.issues import issue_changes, issues
 from store.repositories import assignable
 
 ops = OperationGroup("issues", issue_number=issues.get)
-
-READ = on_repo("issues", "read").or_has("pull_requests", "read").or_anyone()
 
 
 class AssigneesBody(TypedDict, total=False):

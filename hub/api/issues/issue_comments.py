@@ -13,7 +13,7 @@ from hub.api.issues import (
 )
 from hub.api.issues.body_forms import FORMS, BodyForms
 from hub.api.issues.issue_part_serializers import IssueComment
-from hub.api.issues.issue_rules import Body
+from hub.api.issues.issue_rules import READ, Body
 from hub.auth.access import on_repo
 from hub.http.errors import Forbidden
 from hub.http.media import PLAIN, Media
@@ -29,9 +29,6 @@ from store.issues import comment_changes, issue_comments, issues
 from store.repositories import author_association
 
 ops = OperationGroup("issues", comment_id=issue_comments.get, issue_number=issues.get)
-
-READ = on_repo("issues", "read").or_has("pull_requests", "read").or_anyone()
-
 
 COMMENT = on_repo("issues", "write", public_scopes=("public_repo",)).or_has(
     "pull_requests", "write"

@@ -4,8 +4,8 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_serializers
 from hub.api.issues.issue_event_serializers import IssueEvent, IssueEventContext
+from hub.api.issues.issue_rules import ISSUES, READ
 from hub.api.issues.timeline_serializers import Timeline, TimelineEvent
-from hub.auth.access import on_repo
 from hub.auth.viewing import team_viewer
 from hub.http.errors import Malformed
 from hub.rest.context import Context
@@ -19,8 +19,6 @@ from store.issues.issue_event_kinds import KINDS
 
 ops = OperationGroup("issues", issue_number=issues.get, event_id=issue_events.get)
 
-ISSUES = on_repo("issues", "read").or_anyone()
-EITHER = ISSUES.or_has("pull_requests", "read")
 # No page may go beyond this many events, as deep pages are expensive.
 DEEPEST = 100_000
 
@@ -46,14 +44,14 @@ def list_events_for_repo(ctx: Context, repo: Row, page: NumberedPaging) -> list[
     return _with_issues(ctx, repo, rows)
 
 
-@ops("GET /repos/{owner}/{repo}/issues/events/{event_id}", EITHER, errors=(410,))
+@ops("GET /repos/{owner}/{repo}/issues/events/{event_id}", READ, errors=(410,))
 def get_event(ctx: Context, repo: Row, event: Row) -> IssueEvent:
     """Get an issue event"""
     (shown,) = _with_issues(ctx, repo, [event])
     return shown
 
 
-@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/events", EITHER)
+@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/events", READ)
 def list_events(ctx: Context, repo: Row, issue: Row, page: NumberedPaging) -> list[IssueEvent]:
     """List issue events
 
@@ -64,7 +62,7 @@ def list_events(ctx: Context, repo: Row, issue: Row, page: NumberedPaging) -> li
     return _serialize(ctx, repo, rows)
 
 
-@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/timeline", EITHER)
+@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/timeline", READ)
 def list_events_for_timeline(
     ctx: Context, repo: Row, issue: Row, page: NumberedPaging, query: IssueEventQuery
 ) -> list[TimelineEvent]:

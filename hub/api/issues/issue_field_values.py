@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_field_serializers, issue_serializers
 from hub.api.issues.issue_field_serializers import IssueFieldValue
+from hub.api.issues.issue_rules import ISSUES
 from hub.auth.access import on_repo
 from hub.auth.token_rights import suffices
 from hub.rest import organization_serializers
@@ -28,7 +29,6 @@ from store.issues.issue_field_values import Change
 
 ops = OperationGroup("issues", issue_number=issues.get, issue_field_id=issue_field_values.get)
 
-READ = on_repo("issues", "read").or_anyone()
 WRITE = on_repo("issues", "write", role="write", public_scopes=("public_repo",)).or_has(
     "pull_requests", "write"
 )
@@ -69,7 +69,7 @@ class ReplacingFieldValues(TypedDict, total=False):
     issue_field_values: Annotated[list[ReplacingFieldValue], MaxLen(MOST)]
 
 
-@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/issue-field-values", READ)
+@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/issue-field-values", ISSUES)
 def list_issue_field_values_for_issue(
     ctx: Context, repo: Row, issue: Row, page: NumberedPaging
 ) -> list[IssueFieldValue]:

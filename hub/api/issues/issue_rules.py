@@ -20,6 +20,9 @@ from store.repositories import assignable, repositories, repository_details
 
 MOST_LABELS, MOST_ASSIGNEES = 100, 10
 
+ISSUES = on_repo("issues", "read").or_anyone()
+READ = ISSUES.or_has("pull_requests", "read")
+"""For what pull requests have, too."""
 WRITE = on_repo("issues", "write", role="triage", public_scopes=("public_repo",)).or_has(
     "pull_requests", "write"
 )

@@ -7,9 +7,8 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_serializers
 from hub.api.issues.body_forms import FORMS
-from hub.api.issues.issue_rules import check_enabled
+from hub.api.issues.issue_rules import ISSUES, READ, check_enabled
 from hub.api.issues.issue_serializers import Issue
-from hub.auth.access import on_repo
 from hub.http.numbers import natural
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -21,9 +20,6 @@ from store.issues import issue_queries, issues
 from store.issues.issue_queries import ANY, NONE, IssueFilter
 
 ops = OperationGroup("issues", issue_number=issues.get)
-
-ISSUES = on_repo("issues", "read").or_anyone()
-EITHER = ISSUES.or_has("pull_requests", "read")
 
 Short = Annotated[Text, MaxLen(255)]
 List = Annotated[Text, MaxLen(4_096)]
@@ -66,7 +62,7 @@ def list_for_repo(ctx: Context, repo: Row, page: NumberedPaging, query: IssueQue
     return [*issue_serializers.several(ctx.urls, ctx.db, repo, rows, ctx.media).values()]
 
 
-@ops("GET /repos/{owner}/{repo}/issues/{issue_number}", EITHER, **FORMS)
+@ops("GET /repos/{owner}/{repo}/issues/{issue_number}", READ, **FORMS)
 def get(ctx: Context, repo: Row, issue: Row) -> Issue:
     """Get an issue
 

@@ -2,7 +2,7 @@
 
 from hub.api.issues import issue_part_serializers
 from hub.api.issues.issue_part_serializers import Label
-from hub.auth.access import on_repo
+from hub.api.issues.issue_rules import READ
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -10,8 +10,6 @@ from store import Row
 from store.issues import issues, labels
 
 ops = OperationGroup("issues", name=labels.by_name, issue_number=issues.get)
-
-READ = on_repo("issues", "read").or_has("pull_requests", "read").or_anyone()
 
 
 @ops("GET /repos/{owner}/{repo}/labels", READ)

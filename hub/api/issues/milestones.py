@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_part_serializers
 from hub.api.issues.issue_part_serializers import Milestone
-from hub.auth.access import on_repo
+from hub.api.issues.issue_rules import READ
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -15,8 +15,6 @@ from store import Row
 from store.issues import milestones
 
 ops = OperationGroup("issues", milestone_number=milestones.get)
-
-READ = on_repo("issues", "read").or_has("pull_requests", "read").or_anyone()
 
 
 class MilestoneQuery(TypedDict, total=False):
