@@ -60,6 +60,18 @@ class Caller:
             return False
         return self.repositories is None or repo["id"] in self.repositories
 
+    def reaches_account(self, account_id: int) -> bool:
+        """Return whether the token is limited to this account, or to none."""
+        return self.target_id in (None, account_id)
+
+    @property
+    def sign_on_token_id(self) -> int | None:
+        """Return the id of the token if single sign-on has to authorize it.
+
+        An installation's token needs no authorization, as it is the organization's own.
+        """
+        return None if self.kind == "installation" else self.token_id
+
 
 def token_of(headers: Mapping[bytes, bytes]) -> str | None:
     """Return the token in the Authorization header, or None without one.

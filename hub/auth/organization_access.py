@@ -11,12 +11,13 @@ from hub.auth.token_rights import (
     check_sign_on,
     check_token,
     covers,
+    is_signed_on,
     suffices,
 )
 from hub.auth.viewing import viewer_of
 from hub.http.errors import Forbidden
 from store import Connection, Row
-from store.accounts import administrators, organizations, sso
+from store.accounts import administrators, organizations
 from store.accounts.memberships import OwnSelection
 from store.errors import Missing
 from store.repositories import collaborators
@@ -56,7 +57,7 @@ class OnOrg(Access):
         """
         assert caller is not None, "this access requires a token"
         role = self.role_of(db, caller, row)
-        if caller.target_id not in (None, row["id"]):
+        if not caller.reaches_account(row["id"]):
             raise Missing("organization")
         if role is None:
             raise Forbidden(NOT_A_MEMBER) if self.known else Missing("organization")
@@ -100,7 +101,7 @@ def own_memberships(db: Connection, caller: Caller) -> OwnSelection:
 
 def check_organization(db: Connection, caller: Caller, org: Row) -> None:
     """Check that the token is valid for an organization. Raises Missing or SignOnRequired."""
-    if caller.target_id not in (None, org["id"]):
+    if not caller.reaches_account(org["id"]):
         raise Missing("organization")
     check_sign_on(db, caller, org["id"], org["login"])
 
@@ -116,13 +117,11 @@ def may_do(
 
     A token needs the permission or the scope, and the organization's single sign-on.
     """
-    if caller is None or caller.target_id not in (None, org["id"]):
+    if caller is None or not caller.reaches_account(org["id"]):
         return None
-    needed = Access(permissions=(permission,), scopes=(scope,))
-    if not suffices(needed.permissions, caller, needed.scopes):
+    if not suffices((permission,), caller, (scope,)):
         return None
-    token_id = None if caller.kind == "installation" else caller.token_id
-    if token_id is not None and not sso.permits(db, org["id"], token_id):
+    if not is_signed_on(db, caller, org["id"]):
         return None
     return organizations.role_of(db, org, caller.account)
 

@@ -83,12 +83,12 @@ def check_repository(db: Connection, caller: Caller, repo: Row, what: str) -> No
 
 
 def check_sign_on(db: Connection, caller: Caller, organization_id: int, login: str) -> None:
-    """Check that an organization with single sign-on has authorized the token.
-
-    Raises SignOnRequired if not. Tokens of installations need no authorization, as they are the
-    organization's own.
-    """
-    if caller.token_id is None or caller.kind == "installation":
-        return
-    if not sso.permits(db, organization_id, caller.token_id):
+    """Check that an organization's single sign-on lets the token in. Raises SignOnRequired."""
+    if not is_signed_on(db, caller, organization_id):
         raise SignOnRequired(login)
+
+
+def is_signed_on(db: Connection, caller: Caller, organization_id: int) -> bool:
+    """Return whether an organization's single sign-on, if there is one, lets the token in."""
+    token_id = caller.sign_on_token_id
+    return token_id is None or sso.permits(db, organization_id, token_id)

@@ -22,8 +22,7 @@ def viewer_of(caller: Caller | None, permission: str = "metadata") -> Repository
         private=tokens.implies(caller.scopes, "repo")
         if caller.has_scopes
         else permission in caller.permissions,
-        # An installation's token needs no single sign-on, as it is the organization's own.
-        token_id=None if caller.kind == "installation" else caller.token_id,
+        token_id=caller.sign_on_token_id,
         target_id=caller.target_id,
         repositories=caller.repositories,
     )

@@ -11,7 +11,7 @@ from hub.api.issues import issue_field_serializers, issue_serializers
 from hub.api.issues.issue_field_serializers import IssueFieldValue
 from hub.api.issues.issue_rules import ISSUES
 from hub.auth.access import on_repo
-from hub.auth.token_rights import suffices
+from hub.auth.token_rights import is_signed_on, suffices
 from hub.rest import organization_serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
@@ -21,7 +21,7 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.urls import Urls
 from hub.rest.validation import Text
 from store import Connection, Row
-from store.accounts import accounts, sso
+from store.accounts import accounts
 from store.delivery.outbox import SnapshotEvent
 from store.errors import Invalid
 from store.issues import issue_changes, issue_field_values, issue_fields, issues
@@ -128,11 +128,9 @@ def _belongs(ctx: Context, repo: Row) -> bool:
         return False
     if caller.installation_id is not None:
         return True
-    if caller.token_id is not None and not sso.permits(ctx.db, repo["owner_id"], caller.token_id):
+    if not is_signed_on(ctx.db, caller, repo["owner_id"]):
         return False
-    if caller.account["site_admin"]:
-        return True
-    if caller.account_id == repo["owner_id"]:
+    if caller.site_admin or caller.account_id == repo["owner_id"]:
         return True
     return accounts.organization_role(ctx.db, repo["owner_id"], caller.account_id) is not None
 

@@ -170,7 +170,7 @@ def _user(ctx: Context) -> Row:
     """
     caller = ctx.required_caller
     user = existing(accounts.get(ctx.db, caller.account_id), "account")
-    if caller.target_id not in (None, user["id"]):
+    if not caller.reaches_account(user["id"]):
         raise Forbidden(not_accessible(caller))
     return user
 
