@@ -1,16 +1,22 @@
-"""Access to the hooks of a repository, of an organization, and of an app."""
+"""Access to hooks, and the declaration of operations that hooks of several targets have."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeVar, Unpack
 
-from hub.auth.access import on_repo
+from hub.auth.access import OnRepo, on_repo
 from hub.auth.app_access import as_integration
 from hub.auth.credentials import Caller
 from hub.auth.organization_access import OnOrg
 from hub.rest.group import OperationGroup
+from hub.rest.operation import OperationOptions
+from hub.rest.resolve import Loader
 from store import Connection, Row
 from store.accounts import organizations
 from store.errors import Missing
 from store.hooks import hooks
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
 WRITE = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
@@ -35,14 +41,6 @@ class OnOrganizationHooks(OnOrg):
             raise Missing("hook")
 
 
-def hook_groups() -> tuple[OperationGroup, OperationGroup]:
-    """Return a group for hooks of repositories, and one for hooks of organizations."""
-    of_repositories = OperationGroup("repos", hook_id=hooks.get)
-    return of_repositories, of_repositories.mount(
-        "orgs", org=organizations.by_login, hook_id=hooks.get_of_organization
-    )
-
-
 def creator_of(caller: Caller | None) -> int | None:
     """Return the id of the OAuth application that the caller's token belongs to, or None."""
     return caller.app_id if caller is not None and caller.kind == "oauth" else None
@@ -59,3 +57,34 @@ def _on_organization_hooks(level: str) -> OnOrganizationHooks:
 
 OF_ORGANIZATION = _on_organization_hooks("read")
 TO_ORGANIZATION = _on_organization_hooks("write")
+
+HookAccess = tuple[OnRepo, OnOrganizationHooks]
+"""The access to a hook of a repository, and to one of an organization."""
+IN_REPOSITORY = "/repos/{owner}/{repo}/hooks/{hook_id}"
+IN_ORGANIZATION = "/orgs/{org}/hooks/{hook_id}"
+READ_HOOK: HookAccess = (READ, OF_ORGANIZATION)
+WRITE_HOOK: HookAccess = (WRITE, TO_ORGANIZATION)
+
+
+class HookOperations:
+    """Declares operations that hooks of repositories and of organizations have alike.
+
+    `loaders` are for the parameters after the hook's own path.
+    """
+
+    def __init__(self, **loaders: Loader) -> None:
+        self.group = OperationGroup("repos", hook_id=hooks.get, **loaders)
+        self._of_organizations = self.group.mount(
+            "orgs", org=organizations.by_login, hook_id=hooks.get_of_organization, **loaders
+        )
+
+    def __call__(
+        self, line: str, access: HookAccess, **details: Unpack[OperationOptions]
+    ) -> Callable[[F], F]:
+        """Declare the decorated function. `line` is a method, and the path after the hook's own."""
+        method, _, path = line.partition(" ")
+        of_repository = self.group(f"{method} {IN_REPOSITORY}{path}", access[0], **details)
+        of_organization = self._of_organizations(
+            f"{method} {IN_ORGANIZATION}{path}", access[1], **details
+        )
+        return lambda function: of_repository(of_organization(function))

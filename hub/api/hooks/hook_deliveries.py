@@ -9,24 +9,16 @@ import orjson
 from typing_extensions import TypedDict
 
 from hub.api.hooks.delivery_items import DeliveryQuery, WebhookDeliveryItem, item, page_of
-from hub.api.hooks.hook_access import ITSELF, OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE
+from hub.api.hooks.hook_access import ITSELF, READ_HOOK, WRITE_HOOK, HookOperations
 from hub.rest.context import Context
-from hub.rest.group import OperationGroup
 from hub.rest.paging import CursorPaging
 from hub.rest.serializers import EmptyObject
 from store import Row
-from store.accounts import organizations
 from store.clock import SECOND
 from store.delivery import attempts, deliveries
-from store.hooks import hooks
 
-ops = OperationGroup("repos", hook_id=hooks.get, delivery_id=attempts.get)
-org_ops = ops.mount(
-    "orgs",
-    org=organizations.by_login,
-    hook_id=hooks.get_of_organization,
-    delivery_id=attempts.get,
-)
+hook_ops = HookOperations(delivery_id=attempts.get)
+ops = hook_ops.group
 app_ops = ops.mount("apps", delivery_id=attempts.get_of_app)
 
 
@@ -54,8 +46,7 @@ class WebhookDelivery(WebhookDeliveryItem):
     timings: NotRequired[dict[str, float]]
 
 
-@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries", READ)
-@org_ops("GET /orgs/{org}/hooks/{hook_id}/deliveries", OF_ORGANIZATION)
+@hook_ops("GET /deliveries", READ_HOOK)
 def list_webhook_deliveries(
     ctx: Context, hook: Row, page: CursorPaging, query: DeliveryQuery
 ) -> list[WebhookDeliveryItem]:
@@ -66,8 +57,7 @@ def list_webhook_deliveries(
     return page_of(ctx, hook, page, query)
 
 
-@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}", READ)
-@org_ops("GET /orgs/{org}/hooks/{hook_id}/deliveries/{delivery_id}", OF_ORGANIZATION)
+@hook_ops("GET /deliveries/{delivery_id}", READ_HOOK)
 @app_ops("GET /app/hook/deliveries/{delivery_id}", ITSELF)
 def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
     """Get a delivery for a webhook
@@ -91,18 +81,7 @@ def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
     }
 
 
-@ops(
-    "POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts",
-    WRITE,
-    status=202,
-    errors=(422,),
-)
-@org_ops(
-    "POST /orgs/{org}/hooks/{hook_id}/deliveries/{delivery_id}/attempts",
-    TO_ORGANIZATION,
-    status=202,
-    errors=(422,),
-)
+@hook_ops("POST /deliveries/{delivery_id}/attempts", WRITE_HOOK, status=202, errors=(422,))
 @app_ops("POST /app/hook/deliveries/{delivery_id}/attempts", ITSELF, status=202, errors=(422,))
 def redeliver_webhook_delivery(ctx: Context, delivery: Row) -> EmptyObject:
     """Redeliver a delivery for a webhook

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import orjson
 from typing_extensions import TypedDict
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, hook_groups
+from hub.api.hooks.hook_access import READ_HOOK, HookOperations
 from hub.http.numbers import natural
 from hub.rest.context import Context
 from hub.rest.paging import UncountedPaging
@@ -14,7 +14,8 @@ from store import Row
 from store.clock import iso
 from store.pull import event_cursor
 
-ops, org_ops = hook_groups()
+hook_ops = HookOperations()
+ops = hook_ops.group
 
 
 class AfterPaging(UncountedPaging):
@@ -46,8 +47,7 @@ class HookEvent(TypedDict):
     payload: Any
 
 
-@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/events", READ)
-@org_ops("GET /orgs/{org}/hooks/{hook_id}/events", OF_ORGANIZATION)
+@hook_ops("GET /events", READ_HOOK)
 def list_webhook_events(ctx: Context, hook: Row, page: AfterPaging) -> list[HookEvent]:
     """List events for a webhook
 

@@ -6,7 +6,7 @@ from annotated_types import Ge, Le, MaxLen
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, hook_groups
+from hub.api.hooks.hook_access import READ_HOOK, HookOperations
 from hub.rest.context import Context
 from hub.rest.validation import Text
 from store import Connection, Row
@@ -17,7 +17,8 @@ from store.filters.dry_run import TermResult
 from store.hooks.hook_options import Filter
 from store.hooks.hook_targets import target_of
 
-ops, org_ops = hook_groups()
+hook_ops = HookOperations()
+ops = hook_ops.group
 
 
 @with_config({"extra": "forbid"})
@@ -54,10 +55,7 @@ class FilterVerdict(TypedDict):
     failed: list[FilterTerm]
 
 
-@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/filter/tests", READ, status=200, computes=True)
-@org_ops(
-    "POST /orgs/{org}/hooks/{hook_id}/filter/tests", OF_ORGANIZATION, status=200, computes=True
-)
+@hook_ops("POST /filter/tests", READ_HOOK, status=200, computes=True)
 def test_webhook_filter(ctx: Context, hook: Row, body: FilterTest) -> FilterVerdict:
     """Test the filter of a webhook
 

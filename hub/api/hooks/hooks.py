@@ -3,7 +3,7 @@
 Organizations' hooks share the operations that do not depend on a hook's target.
 """
 
-from hub.api.hooks.hook_access import READ, TO_ORGANIZATION, WRITE, hook_groups
+from hub.api.hooks.hook_access import READ, TO_ORGANIZATION, WRITE, WRITE_HOOK, HookOperations
 from hub.api.hooks.hook_requests import (
     HookChange,
     HookConfigChange,
@@ -25,7 +25,8 @@ from store.delivery import attempts, deliveries, event_queries
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
 
-ops, org_ops = hook_groups()
+hook_ops = HookOperations()
+ops = hook_ops.group
 
 
 @ops("GET /repos/{owner}/{repo}/hooks", READ)
@@ -63,8 +64,7 @@ def update_webhook(ctx: Context, repo: Row, hook: Row, body: HookChange) -> seri
     return serialize_hook(ctx, repo, changed(ctx, hook, body))
 
 
-@ops("DELETE /repos/{owner}/{repo}/hooks/{hook_id}", WRITE, emits=("meta.deleted",))
-@org_ops("DELETE /orgs/{org}/hooks/{hook_id}", TO_ORGANIZATION, emits=("meta.deleted",))
+@hook_ops("DELETE", WRITE_HOOK, emits=("meta.deleted",))
 def delete_webhook(ctx: Context, hook: Row) -> None:
     """Delete a webhook
 
@@ -94,8 +94,7 @@ def update_webhook_config_for_repo(
     return serializers.hook_config(reconfigured(ctx, hook, body))
 
 
-@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/pings", READ, emits=("ping",))
-@org_ops("POST /orgs/{org}/hooks/{hook_id}/pings", TO_ORGANIZATION, emits=("ping",))
+@hook_ops("POST /pings", (READ, TO_ORGANIZATION), emits=("ping",))
 def ping_webhook(ctx: Context, hook: Row) -> None:
     """Ping a webhook"""
     hook_events.ping(ctx, hook)

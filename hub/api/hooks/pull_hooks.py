@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE, hook_groups
+from hub.api.hooks.hook_access import READ_HOOK, WRITE_HOOK, HookOperations
 from hub.api.hooks.pull_bodies import (
     Answer,
     Answers,
@@ -31,7 +31,8 @@ from store.hooks import pull_urls
 from store.pull import consumers
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
 
-ops, org_ops = hook_groups()
+hook_ops = HookOperations()
+ops = hook_ops.group
 
 DEFAULT_LEASE = 60
 ANONYMOUS = "anonymous"
@@ -51,8 +52,7 @@ def _waits(found: Mapping[str, Any], body: FetchRequest) -> tuple[int, float]:
     return found["hook"]["id"], body.get("max_wait", 0.0)
 
 
-@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/dequeue", WRITE, waits=_waits, **FETCHING)
-@org_ops("POST /orgs/{org}/hooks/{hook_id}/dequeue", TO_ORGANIZATION, waits=_waits, **FETCHING)
+@hook_ops("POST /dequeue", WRITE_HOOK, waits=_waits, **FETCHING)
 def dequeue_webhook_deliveries(
     ctx: Context, hook: Row, body: FetchRequest
 ) -> LeasedDeliveries | NothingYet:
@@ -103,8 +103,7 @@ def _serialize(one: FetchedDelivery) -> LeasedDelivery:
     }
 
 
-@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/ack", WRITE, bodies=8, **FETCHING)
-@org_ops("POST /orgs/{org}/hooks/{hook_id}/ack", TO_ORGANIZATION, bodies=8, **FETCHING)
+@hook_ops("POST /ack", WRITE_HOOK, bodies=8, **FETCHING)
 def acknowledge_webhook_deliveries(ctx: Context, hook: Row, body: Answers) -> EmptyObject:
     """Acknowledge deliveries of a pull webhook
 
@@ -130,8 +129,7 @@ def _acknowledgement(answer: Answer) -> Acknowledgement:
     )
 
 
-@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/nack", WRITE, **FETCHING)
-@org_ops("POST /orgs/{org}/hooks/{hook_id}/nack", TO_ORGANIZATION, **FETCHING)
+@hook_ops("POST /nack", WRITE_HOOK, **FETCHING)
 def reject_webhook_deliveries(ctx: Context, hook: Row, body: RejectedLeases) -> EmptyObject:
     """Reject deliveries of a pull webhook
 
@@ -157,8 +155,7 @@ def reject_webhook_deliveries(ctx: Context, hook: Row, body: RejectedLeases) -> 
     return {}
 
 
-@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/extend", WRITE, **FETCHING)
-@org_ops("POST /orgs/{org}/hooks/{hook_id}/extend", TO_ORGANIZATION, **FETCHING)
+@hook_ops("POST /extend", WRITE_HOOK, **FETCHING)
 def extend_webhook_leases(ctx: Context, hook: Row, body: Extension) -> Expiry:
     """Extend leases of a pull webhook
 
@@ -171,8 +168,7 @@ def extend_webhook_leases(ctx: Context, hook: Row, body: Extension) -> Expiry:
     return {"expires_at": iso(pull_queue.extend(ctx.db, hook, body["leases"], seconds))}
 
 
-@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/consumers", READ)
-@org_ops("GET /orgs/{org}/hooks/{hook_id}/consumers", OF_ORGANIZATION)
+@hook_ops("GET /consumers", READ_HOOK)
 def list_webhook_consumers(ctx: Context, hook: Row) -> list[HookConsumer]:
     """List consumers of a pull webhook
 

@@ -6,7 +6,7 @@ from annotated_types import Ge, Le, MaxLen
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE, hook_groups
+from hub.api.hooks.hook_access import READ_HOOK, WRITE_HOOK, HookOperations
 from hub.http.cors import ORIGIN
 from hub.http.response import Response, json_response
 from hub.rest import serializers
@@ -21,7 +21,8 @@ from store.errors import Missing
 from store.hooks import hooks
 from store.hooks import signing_keys as keys
 
-ops, org_ops = hook_groups()
+hook_ops = HookOperations()
+ops = hook_ops.group
 
 KEY_SET = """Get the public keys of a webhook
 
@@ -56,8 +57,7 @@ class NewSigningKey(TypedDict, total=False):
     overlap: Annotated[int, Ge(0), Le(keys.MOST_OVERLAP // SECOND)]
 
 
-@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/keys", READ)
-@org_ops("GET /orgs/{org}/hooks/{hook_id}/keys", OF_ORGANIZATION)
+@hook_ops("GET /keys", READ_HOOK)
 def get_webhook_signing_keys(ctx: Context, hook: Row) -> SigningKeys:
     """Get the signing keys of a webhook
 
@@ -66,8 +66,7 @@ def get_webhook_signing_keys(ctx: Context, hook: Row) -> SigningKeys:
     return _serialize(ctx, hook)
 
 
-@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/keys", WRITE, status=201)
-@org_ops("POST /orgs/{org}/hooks/{hook_id}/keys", TO_ORGANIZATION, status=201)
+@hook_ops("POST /keys", WRITE_HOOK, status=201)
 def rotate_webhook_signing_key(ctx: Context, hook: Row, body: NewSigningKey) -> SigningKeys:
     """Rotate the signing key of a webhook
 
@@ -79,8 +78,7 @@ def rotate_webhook_signing_key(ctx: Context, hook: Row, body: NewSigningKey) -> 
     return _serialize(ctx, hooks.by_id(ctx.db, hook["id"]) or hook)
 
 
-@ops("DELETE /repos/{owner}/{repo}/hooks/{hook_id}/keys/former", WRITE)
-@org_ops("DELETE /orgs/{org}/hooks/{hook_id}/keys/former", TO_ORGANIZATION)
+@hook_ops("DELETE /keys/former", WRITE_HOOK)
 def end_webhook_signing_key_overlap(ctx: Context, hook: Row) -> None:
     """End the overlap of a webhook's signing keys
 
