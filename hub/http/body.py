@@ -1,8 +1,8 @@
 """Request bodies: reading with limits on size, time and the memory of all, and parsing as JSON."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 import orjson
 from starlette.types import Receive, Scope
@@ -10,6 +10,9 @@ from starlette.types import Receive, Scope
 from hub.http.body_memory import BodyMemory, Upload
 from hub.http.errors import BodyTooLong, ClientGone, Malformed, TooLarge, TooSlow, Unsupported
 from store.errors import Busy
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 # Larger bodies are processed outside the event loop, so that other requests do not wait.
 LARGE = 64 * 1024
@@ -140,6 +143,13 @@ async def _drain(message: Mapping[str, object], receive: Receive, limit: int) ->
 
 def _too_large(limit: int, kind: type[TooLarge] = TooLarge) -> TooLarge:
     return kind(f"The body is larger than the limit of {limit} bytes ({limit / 2**20:.4g} MB).")
+
+
+async def apart(body: bytes, work: Callable[[*Ts], T], *given: *Ts) -> T:
+    """Return `work(*given)`, which takes long for a large body. It then runs on a thread."""
+    if len(body) > LARGE:
+        return await asyncio.to_thread(work, *given)
+    return work(*given)
 
 
 def read_json(raw: bytes) -> Any:

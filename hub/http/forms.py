@@ -1,17 +1,12 @@
 """Parsing of urlencoded and multipart forms, with limits; only text fields are kept."""
 
-import asyncio
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
 from starlette.types import Scope
 
-from hub.http.body import LARGE
 from hub.http.errors import Malformed
-
-T = TypeVar("T")
 
 MAX_FIELDS = 64
 BROKEN = "Problems parsing the form"
@@ -52,13 +47,6 @@ def read_urlencoded(body: bytes, most: int = MAX_FIELDS) -> Form:
     except ValueError:
         raise Malformed(BROKEN) from None
     return _checked(pairs)
-
-
-async def read_apart(read: Callable[..., T], body: bytes, *given: Any) -> T:
-    """Return `read(body, *given)`. A large form is read on a thread: it may take seconds."""
-    if len(body) > LARGE:
-        return await asyncio.to_thread(read, body, *given)
-    return read(body, *given)
 
 
 def _checked(pairs: Iterable[tuple[str, str]]) -> Form:

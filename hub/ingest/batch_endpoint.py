@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from hub.auth import credentials
 from hub.auth.credentials import Caller
 from hub.auth.source_signatures import SourceSecret, SourceVerifier, find_signer, signature_of
+from hub.http.body import apart
 from hub.http.response import Response
 from hub.ingest.push_access import is_slow
 from hub.ingest.rejections import RECORDED_ERRORS, IngestAttempt, Rejections
@@ -72,7 +73,7 @@ class BatchEndpoint:
         try:
             source = None
             if caller is None:
-                source = await find_signer(signers, body, signature)
+                source = await apart(body, find_signer, signers, body, signature)
                 attempt.sender = f"source {source['name']}"
             elif is_slow(asked_at, clock.now()):
                 token = credentials.require(credentials.token_of(request.headers))

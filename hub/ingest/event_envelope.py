@@ -1,11 +1,9 @@
 """Parsing of an incoming event: its headers, its payload, and the fields stored beside it."""
 
-import asyncio
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hub.http.body import LARGE, read_object
 from hub.http.errors import Malformed, Rejected
 from store.database import uuid7
 from store.delivery.incoming import IncomingEvent
@@ -131,10 +129,3 @@ def _installation(payload: dict[str, Any]) -> int | None:
     number = installation.get("id") if isinstance(installation, dict) else None
     # bool is a subclass of int, but no id.
     return number if type(number) is int and 0 <= number < MAX_INTEGER else None
-
-
-async def read_payload(body: bytes) -> dict[str, Any]:
-    """Parse the body as a JSON object. Raises Malformed for anything else."""
-    if len(body) > LARGE:
-        return await asyncio.to_thread(read_object, body)
-    return read_object(body)

@@ -1,13 +1,12 @@
 """The endpoints that accept single events, with a token or as a signed webhook."""
 
-import asyncio
 from typing import Any
 
 from hub.auth import credentials
 from hub.auth.source_signatures import SourceVerifier, find_signer, signature_of, speaks_for
-from hub.http.body import LARGE
+from hub.http.body import apart, read_object
 from hub.http.errors import Forbidden, Malformed, TooLarge, Unsupported
-from hub.http.forms import URLENCODED, kind_of, read_apart, read_urlencoded
+from hub.http.forms import URLENCODED, kind_of, read_urlencoded
 from hub.http.response import Response, json_response
 from hub.ingest import event_envelope, owner_events
 from hub.ingest.auth_batcher import AuthBatcher
@@ -76,10 +75,13 @@ class IngestEndpoints:
             try:
                 if is_slow(asked_at, self._services.store.clock.now()):
                     caller, repo = await self._auth.ask(*known)
-                payload = await event_envelope.read_payload(body)
+                payload = await apart(body, read_object, body)
                 if not owner_events.is_usual(repo, name, payload):
                     await self._services.store.read(owner_events.check, caller, repo, name, payload)
-                arrival = await _arrival(EventOrigin(repo["id"]), guid, name, body, payload)
+                origin = EventOrigin(repo["id"])
+                arrival = await apart(
+                    body, event_envelope.arrival, origin, guid, name, body, payload
+                )
                 # Many requests wait for the commit at once, and a parsed payload takes many times
                 # the memory of its text.
                 del payload
@@ -102,7 +104,7 @@ class IngestEndpoints:
         attempt = IngestAttempt(request.scope, None, name and name[:100])
         body = await self._unknown_body(request, attempt)
         try:
-            source = await find_signer(candidates, body, signature)
+            source = await apart(body, find_signer, candidates, body, signature)
             attempt.sender = f"source {source['name']}"
             return await self._signed(request, attempt, source, name, body)
         except RECORDED_ERRORS as error:
@@ -136,10 +138,10 @@ class IngestEndpoints:
         attempt.guid = guid = event_envelope.guid_of(request.headers)
         if kind_of(request.headers.get(b"content-type", b"")) == URLENCODED:
             body = await _payload_field(body)
-        payload = await event_envelope.read_payload(body)
+        payload = await apart(body, read_object, body)
         repo_id, org_id = await self._services.store.read(place_of, source, name, payload)
         origin = EventOrigin(repo_id, source["id"], org_id)
-        arrival = await _arrival(origin, guid, name, body, payload)
+        arrival = await apart(body, event_envelope.arrival, origin, guid, name, body, payload)
         del payload
         return await self._accept(request, arrival)
 
@@ -154,14 +156,6 @@ class IngestEndpoints:
             202,
             {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries},
         )
-
-
-async def _arrival(
-    origin: EventOrigin, guid: str, name: str, body: bytes, payload: dict[str, Any]
-) -> IncomingEvent:
-    if len(body) > LARGE:
-        return await asyncio.to_thread(event_envelope.arrival, origin, guid, name, body, payload)
-    return event_envelope.arrival(origin, guid, name, body, payload)
 
 
 def place_of(db: Connection, source: Row, name: str, payload: dict[str, Any]) -> tuple[int, int]:
@@ -194,7 +188,7 @@ def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row 
 
 
 async def _payload_field(body: bytes) -> bytes:
-    fields = await read_apart(read_urlencoded, body)
+    fields = await apart(body, read_urlencoded, body)
     if "payload" not in fields:
         raise Malformed("The form has no field payload")
     return fields["payload"].encode()

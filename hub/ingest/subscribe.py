@@ -9,8 +9,9 @@ from hub.auth.access import on_repo
 from hub.auth.credentials import Caller
 from hub.auth.rate_limits import WRITE
 from hub.http.accept import Accept
+from hub.http.body import apart
 from hub.http.errors import Rejected
-from hub.http.forms import URLENCODED, read_apart, read_form
+from hub.http.forms import URLENCODED, read_form
 from hub.http.response import Response
 from hub.ingest import hook_events, subscription
 from hub.ingest.subscription import MOST_URL, Subscription
@@ -78,7 +79,7 @@ async def _subscribe(services: Services, request: Request) -> Response:
 async def _read_request(services: Services, request: Request) -> SubscriptionRequest:
     most = services.settings.max_body_bytes
     body = await services.body_reader.read_and_release(request, most)
-    fields = await read_apart(read_form, body, request.scope)
+    fields = await apart(body, read_form, body, request.scope)
     mode = fields.get("hub.mode")
     if mode and mode not in MODES:
         raise Rejected(f'Invalid hub.mode: "{mode[:100]}": subscribe or unsubscribe')

@@ -10,8 +10,9 @@ from typing import Any
 
 from hub.admin.administrators import AdminAuth
 from hub.admin.observability import Observability
+from hub.http.body import apart
 from hub.http.errors import ClientGone, Malformed, TooLarge, status_of
-from hub.http.forms import Form, read_apart, read_form
+from hub.http.forms import Form, read_form
 from hub.http.response import Response, header
 from hub.http.routing import path_of
 from hub.openapi.cache import OpenAPICache
@@ -250,7 +251,7 @@ class Dashboard:
     async def form(self, request: Request, most: int = MOST_FORM) -> Form:
         """Return the fields of a posted form of at most `most` bytes."""
         raw = await self.services.body_reader.read_and_release(request, most)
-        return await read_apart(read_form, raw, request.scope, MOST_FIELDS)
+        return await apart(raw, read_form, raw, request.scope, MOST_FIELDS)
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
         if visit.stale and visit.session is not None:

@@ -2,6 +2,7 @@
 
 import logging
 
+from hub.http.body import apart
 from hub.http.errors import (
     Forbidden,
     HubError,
@@ -10,7 +11,7 @@ from hub.http.errors import (
     headers_of,
     status_of,
 )
-from hub.http.forms import URLENCODED, kind_of, read_apart
+from hub.http.forms import URLENCODED, kind_of
 from hub.http.response import Response, header
 from hub.http.routing import Routes
 from hub.http.topic_patterns import ForeignTopics
@@ -72,7 +73,7 @@ class WebSubHub:
         body = await self._services.body_reader.read_and_release(request, most)
         if kind_of(request.headers.get(b"content-type", b"")) != URLENCODED:
             raise Unsupported(f"the Content-Type must be {URLENCODED}")
-        return await read_apart(WebSubForm, body)
+        return await apart(body, WebSubForm, body)
 
     async def _ask(self, request: Request, form: WebSubForm) -> Response:
         settings = self._services.settings

@@ -8,6 +8,7 @@ import pytest
 from engines import embedded
 from hub_client import open_client
 
+from hub.http import body as request_body
 from hub.http import forms
 from hub.http.errors import Malformed
 from hub.http.forms import MAX_FIELDS, URLENCODED, read_form
@@ -99,7 +100,7 @@ async def test_a_large_form_does_not_hold_the_event_loop(
         threads.append(threading.current_thread())
         return parse_qsl(*given, **options)
 
-    monkeypatch.setattr(forms, "LARGE", 50)
+    monkeypatch.setattr(request_body, "LARGE", 50)
     monkeypatch.setattr(forms, "parse_qsl", parse)
     headers = {"Content-Type": URLENCODED, "Authorization": f"Bearer {seed.token}"}
     async with open_client(store, HubSettings(websub=True), headers=headers) as client:

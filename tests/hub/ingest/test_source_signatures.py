@@ -12,7 +12,7 @@ from assertions import assert_error, signature
 from incoming_events import hook_for, kept, refused
 from statement_log import statements
 
-from hub.http import forms
+from hub.http import body as request_body
 from hub.http.forms import Form, read_urlencoded
 from hub.ingest import ingest
 from store import Connection, Row, Store
@@ -165,7 +165,7 @@ async def test_a_large_form_does_not_hold_the_event_loop(
         return read_urlencoded(body)
 
     monkeypatch.setattr(ingest, "read_urlencoded", read)
-    monkeypatch.setattr(forms, "LARGE", 50)
+    monkeypatch.setattr(request_body, "LARGE", 50)
     for body in (b"payload={}", b"payload={}" + b"+" * 100):
         answer = await post(
             forge,
