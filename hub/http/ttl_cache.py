@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 class TTLCache(Generic[T]):
-    """Caches the result of `ask` for some seconds of `clock`.
+    """Caches the result of `ask`, or its error, for some seconds of `clock`.
 
-    `ask` never runs twice at the same time.
+    `ask` never runs twice at the same time: callers share its run, even if it is cached for 0 s.
     """
 
     def __init__(
@@ -26,11 +26,11 @@ class TTLCache(Generic[T]):
         self._until = 0.0
         self._asking: asyncio.Task[T] | None = None
 
-    async def get(self, patience: float) -> T:
+    async def get(self, patience: float | None = None) -> T:
         """Return the result, or raise the error that `ask` raised.
 
-        Raises TimeoutError after `patience` seconds. `ask` then runs on, so that the next caller
-        waits for the same call.
+        Raises TimeoutError after `patience` seconds, if given. `ask` then runs on, so that the next
+        caller waits for the same call.
         """
         if self._asking is None or (self._asking.done() and self._clock() >= self._until):
             self._asking = asyncio.get_running_loop().create_task(self._fresh())

@@ -2,8 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import httpx
 import orjson
@@ -14,26 +14,6 @@ from hub.openid.errors import ProviderUnavailable
 MOST_BYTES = 256 * 1024
 # Seconds for a document.
 PATIENCE = 10.0
-T = TypeVar("T")
-
-
-class SharedFetch(Generic[T]):
-    """A fetch that all who want its result at the same time share, and its error too.
-
-    If they fetched one after the other, each would wait for the patience of all before it.
-    """
-
-    def __init__(self, fetch: Callable[[], Coroutine[Any, Any, T]]) -> None:
-        self._fetch = fetch
-        self._task: asyncio.Task[T] | None = None
-
-    async def result(self) -> T:
-        """Return what the running fetch returns, or begin one."""
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._fetch())
-            # If all who wait are gone, nobody else looks at the error.
-            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
-        return await asyncio.shield(self._task)
 
 
 async def fetch(

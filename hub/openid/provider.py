@@ -11,8 +11,9 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, JWKRegistry, Key, KeySet, OKPKey, RSAKey
 from pydantic import BaseModel, ValidationError, field_validator
 
+from hub.http.ttl_cache import TTLCache
 from hub.openid.attempt import SignInAttempt
-from hub.openid.documents import SharedFetch, fetch
+from hub.openid.documents import fetch
 from hub.openid.errors import ProviderUnavailable, SignInFailed, reason
 from hub.openid.id_token import Claims, ExpectedClaims, is_signed_by, verify
 from hub.openid.people import wanted_claims
@@ -71,15 +72,17 @@ class OpenIDProvider:
         self._clock = clock
         self._metadata: tuple[int, ProviderMetadata] | None = None
         self._keys: tuple[int, KeySet] | None = None
-        self._description = SharedFetch(self._discover)
-        self._key_set = SharedFetch(self._fetch_keys)
+        # All who wait share one fetch. If they fetched one after the other, each would wait for the
+        # patience of all before it.
+        self._description = TTLCache(self._discover, seconds=0)
+        self._key_set = TTLCache(self._fetch_keys, seconds=0)
         self._redeeming: Counter[str] = Counter()
 
     async def metadata(self) -> ProviderMetadata:
         """Return the provider's description, at most an hour old. Raises ProviderUnavailable."""
         # After the clock was put back, a document of its future is not kept until then.
         if self._metadata is None or not 0 <= self._clock() - self._metadata[0] < KEPT:
-            self._metadata = self._clock(), await self._description.result()
+            self._metadata = self._clock(), await self._description.get()
         return self._metadata[1]
 
     async def _discover(self) -> ProviderMetadata:
@@ -143,7 +146,7 @@ class OpenIDProvider:
             "code_verifier": attempt.verifier,
         }
         status, found = await self._fetch(
-            "POST", metadata.token_endpoint, **self._signed(metadata, form)
+            "POST", metadata.token_endpoint, **self._with_credentials(metadata, form)
         )
         token = found.get("id_token")
         if status != 200 or not isinstance(token, str):
@@ -172,15 +175,14 @@ class OpenIDProvider:
             return claims
         return claims | {name: found.get(name) for name in self._wanted}
 
-    def _signed(self, metadata: ProviderMetadata, form: dict[str, str]) -> dict[str, Any]:
+    def _with_credentials(self, metadata: ProviderMetadata, form: dict[str, str]) -> dict[str, Any]:
         """Return the form with the client's credentials, in a way that the provider accepts."""
         if self._secret is None:
             return {"data": form | {"client_id": self.client_id}}
         if "client_secret_basic" in metadata.token_endpoint_auth_methods_supported:
             # Encoded first: RFC 6749, 2.3.1.
             return {"data": form, "auth": (quote(self.client_id, ""), quote(self._secret, ""))}
-        credentials = {"client_id": self.client_id, "client_secret": self._secret}
-        return {"data": form | credentials}
+        return {"data": form | {"client_id": self.client_id, "client_secret": self._secret}}
 
     async def _keys_for(self, token: str) -> KeySet:
         """Return the provider's keys; fetched anew if none of them has signed the token.
@@ -192,7 +194,7 @@ class OpenIDProvider:
             age = now - self._keys[0]
             if 0 <= age < (KEPT if is_signed_by(token, self._keys[1]) else LEAST_BETWEEN):
                 return self._keys[1]
-        self._keys = now, await self._key_set.result()
+        self._keys = now, await self._key_set.get()
         return self._keys[1]
 
     async def _fetch_keys(self) -> KeySet:
