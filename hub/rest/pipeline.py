@@ -10,14 +10,13 @@ DELETE first locks what its path names, and so it sees the changes of earlier re
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from hub.auth.quotas import RateStatus
 from hub.http import conditional
 from hub.http.conditional import SettledTime
 from hub.http.error_headings import operation_place
 from hub.http.errors import WriteRequired
-from hub.http.media import accepts_text
 from hub.http.response import Header, Response, TypedReply, header, set_media_type
 from hub.http.routing import Endpoint, path_of
 from hub.rest import auditing, redirects, resolve
@@ -27,7 +26,7 @@ from hub.rest.cursors import Cursors
 from hub.rest.fetching.long_polls import NothingYet
 from hub.rest.middleware import wrap
 from hub.rest.operation import Operation
-from hub.rest.paging import Paging, link_header
+from hub.rest.paging import link_header
 from hub.rest.request import Request
 from hub.rest.resolve import GoneOrMoved
 from hub.rest.response_plan import ResponsePlan, plan_of, response_of
@@ -40,6 +39,26 @@ PRIVATE: Header = (b"cache-control", b"private, max-age=60, s-maxage=60")
 PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")
 FRESH: Header = (b"cache-control", b"no-cache")
 CHANGING = ("DELETE", "PATCH", "PUT")
+
+
+class RequestRun(NamedTuple):
+    """A request in a transaction. Each time the transaction is run, it is another run."""
+
+    db: Connection
+    services: Services
+    operation: Operation
+    request: Request
+    who: Principal
+    found: dict[str, Any]
+    """The rows that the path names, by argument."""
+
+
+class RunResult(NamedTuple):
+    """The response to a request, who has made it, and when the content last changed."""
+
+    answer: Response
+    who: Principal
+    last_modified: SettledTime | None
 
 
 def operation_endpoint(services: Services, operation: Operation) -> Endpoint:
@@ -55,28 +74,40 @@ async def _respond(services: Services, plan: ResponsePlan, request: Request) -> 
     operation = plan.operation
     if operation.access.credentials == "password":
         await authenticate_request(services, request)
-    if operation.writes:
-        _, found = await services.store.read(_admit, services, plan, request)
-        await _prepare(services, operation, request)
-        if operation.computes:
-            answer, who, _ = await services.compute(_respond_in, services, plan, request, False)
-        elif operation.waits is None:
-            answer, who, _ = await services.store.write(
-                _change, services, plan, request, _lock_of(operation, found)
-            )
-        else:
-            answer, who = await _respond_later(services, plan, request, found)
-        _note(services, who)
-        return answer
+    respond = _respond_to_change if operation.writes else _respond_to_read
+    result = await respond(services, plan, request)
+    if result.who.caller is not None:
+        services.authentications.note(result.who.caller.account_id)
+    if not operation.writes:
+        _add_cache_headers(services, operation, request, result)
+    return result.answer
+
+
+async def _respond_to_change(services: Services, plan: ResponsePlan, request: Request) -> RunResult:
+    operation = plan.operation
+    found = await services.store.read(_check, services, plan, request)
+    await _prepare(services, operation, request)
+    if operation.computes:
+        return await services.compute(_respond_in, services, plan, request, False)
+    if operation.waits is not None:
+        return await _respond_later(services, plan, request, *operation.waits(found, request.body))
+    lock = _lock_of(operation, found)
+    return await services.store.write(_change, services, plan, request, lock)
+
+
+async def _respond_to_read(services: Services, plan: ResponsePlan, request: Request) -> RunResult:
     try:
-        answer, who, last_modified = await services.store.read_of(
-            operation.id, _respond_in, services, plan, request, False
+        return await services.store.read_of(
+            plan.operation.id, _respond_in, services, plan, request, False
         )
     except WriteRequired:
-        answer, who, last_modified = await services.store.write(
-            _respond_in, services, plan, request, True
-        )
-    _note(services, who)
+        return await services.store.write(_respond_in, services, plan, request, True)
+
+
+def _add_cache_headers(
+    services: Services, operation: Operation, request: Request, result: RunResult
+) -> None:
+    answer, who, last_modified = result
     if not operation.conditional:
         answer.headers.append(FRESH)
     elif answer.status == 200:
@@ -84,30 +115,22 @@ async def _respond(services: Services, plan: ResponsePlan, request: Request) -> 
         unchanged = conditional.apply_conditions(answer, request.headers, last_modified)
         if unchanged and services.limits is not None and request.rate_charge is not None:
             services.limits.refund(request.rate_charge)
-    return answer
 
 
 async def _respond_later(
-    services: Services, plan: ResponsePlan, request: Request, found: Mapping[str, Any]
-) -> tuple[Response, Principal]:
+    services: Services, plan: ResponsePlan, request: Request, hook_id: int, seconds: float
+) -> RunResult:
     """Call the handler at each wake-up until it has something to answer, or the time is over."""
-    assert plan.operation.waits is not None, "the caller has checked it"
-    hook_id, seconds = plan.operation.waits(found, request.body)
     async with services.polls.waiting(hook_id, request.receive, seconds) as poll:
         while True:
             request.last_try = poll.over
-            answer, who, _ = await services.store.write(_perform, services, plan, request, True)
-            if not isinstance(answer, NothingYet):
-                return answer, who
+            result = await services.store.write(_perform, services, plan, request, True)
+            if not isinstance(result, NothingYet):
+                return result
             # A receiver that waits must not use up its account's concurrent requests.
             if services.limits is not None:
                 services.limits.end(request.rate_charge)
-            await poll.wait(answer.next_at)
-
-
-def _note(services: Services, who: Principal) -> None:
-    if who.caller is not None:
-        services.authentications.note(who.caller.account_id)
+            await poll.wait(result.next_at)
 
 
 async def _prepare(services: Services, operation: Operation, request: Request) -> None:
@@ -123,49 +146,41 @@ async def _prepare(services: Services, operation: Operation, request: Request) -
         await operation.before(services, request.body)
 
 
-def _admit(
+def _check(
     db: Connection, services: Services, plan: ResponsePlan, request: Request
-) -> tuple[Principal, dict[str, Any]]:
+) -> Mapping[str, Any]:
+    """Admit the request. Return what its path names."""
+    return _admit(db, services, plan, request).found
+
+
+def _admit(db: Connection, services: Services, plan: ResponsePlan, request: Request) -> RequestRun:
     """Authorize the request and load what its path names. The first row decides about access."""
     operation = plan.operation
     needed = operation.access
     request.response_headers = [] if operation.deprecated is None else [header("Link", plan.link)]
-    forms = _forms(operation, request.accept)
-    who = authorize_request(db, services, request, needed, plan.cost, forms)
-    caller = who.caller
+    who = authorize_request(db, services, request, needed, plan.cost, plan.forms(request.accept))
     if request.version not in operation.versions:
         raise Missing("operation")
     if operation.setting is not None and not getattr(services.settings, operation.setting):
         raise Gone(f"This operation is gone: the setting {operation.setting} of this server is off")
-    needed.enter(db, caller, request.values, who.app)
-    found: dict[str, Any] = {}
-    first = _before_handler(db, services, operation, request, who, found)
+    needed.enter(db, who.caller, request.values, who.app)
+    run = RequestRun(db, services, operation, request, who, {})
+    first = _find_first(run)
     if first is not None:
-        needed.see(db, caller, first)
+        needed.see(db, who.caller, first)
     try:
-        last = resolve.resolve_path(db, operation.steps[1:], request.values, found, first)
+        last = resolve.resolve_path(db, operation.steps[1:], request.values, run.found, first)
     except GoneOrMoved as error:
         raise redirects.gone_or_moved(db, services, operation, request, who, error) from None
     if first is not None and last is not None:
-        needed.reach(db, caller, first, last)
-    return who, found
+        needed.reach(db, who.caller, first, last)
+    return run
 
 
-def _forms(operation: Operation, accept: str) -> tuple[str, ...] | None:
-    """Return the media type parameters to choose among; None if the answer is plain text."""
-    return None if operation.answer is str and accepts_text(accept) else operation.media
-
-
-def _before_handler(
-    db: Connection,
-    services: Services,
-    operation: Operation,
-    request: Request,
-    who: Principal,
-    found: dict[str, Any],
-) -> Row | None:
-    caller = who.caller
-    owner = caller.account if caller is not None and operation.access.owned else who.app
+def _find_first(run: RequestRun) -> Row | None:
+    """Find what the path names first. Return it if access has to check it."""
+    db, services, operation, request, who, found = run
+    owner = who.caller.account if who.caller is not None and operation.access.owned else who.app
     try:
         first = resolve.resolve_path(db, operation.steps[:1], request.values, found, owner)
     except Missing:
@@ -183,7 +198,7 @@ def _lock_of(operation: Operation, found: Mapping[str, Any]) -> str:
 
 def _change(
     db: Connection, services: Services, plan: ResponsePlan, request: Request, lock: str
-) -> tuple[Response, Principal, SettledTime | None]:
+) -> RunResult:
     if plan.operation.method in CHANGING:
         # Two hubs would otherwise read the same row, and report one change twice, or lose one.
         db.alone(lock)
@@ -192,40 +207,44 @@ def _change(
 
 def _respond_in(
     db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
-) -> tuple[Response, Principal, SettledTime | None]:
-    answer, who, last_modified = _perform(db, services, plan, request, writes)
-    assert not isinstance(answer, NothingYet), "the declaration says for how long it waits"
-    return answer, who, last_modified
+) -> RunResult:
+    result = _perform(db, services, plan, request, writes)
+    assert not isinstance(result, NothingYet), "the declaration says for how long it waits"
+    return result
 
 
 def _perform(
     db: Connection, services: Services, plan: ResponsePlan, request: Request, writes: bool
-) -> tuple[Response | NothingYet, Principal, SettledTime | None]:
-    operation = plan.operation
-    who, found = _admit(db, services, plan, request)
-    query = request.query
-    given: dict[str, Any] = {} if operation.body is None else {"body": request.body}
-    if operation.query is not None:
-        given["query"] = read_query(operation.query, query)
-    pages = None
-    if operation.pages is not None:
-        cursors = Cursors(db.vault, operation.id)
-        given["page"] = pages = operation.pages(query, cursors, *operation.per_page)
-    given |= {name: value for name, value in found.items() if name in operation.arguments}
-    context = _context(db, services, operation, request, who)
+) -> RunResult | NothingYet:
+    run = _admit(db, services, plan, request)
+    operation, query = plan.operation, request.query
+    given = _arguments(run, query)
+    context = _context(run)
     context.writes = writes
     content = operation.function(context, **given)
     if isinstance(content, NothingYet):
-        return content, who, None
+        return content
     answer = response_of(plan, content, request.version or DEFAULT)
     if operation.audited:
-        _record(db, services, operation, request, who, found, content, answer.status)
+        _record(run, content, answer.status)
     form = request.media.param
     if operation.family is not None and form in operation.media and services.vocabulary.names_forms:
         set_media_type(answer, operation.family, form)
-    if pages is not None:
-        _add_links(services, request, found, query, pages, answer)
-    return answer, who, conditional.settled(_changed_at(context, found), db.now)
+    if operation.pages is not None:
+        _add_links(run, answer, link_header(_page_url(run), query, given["page"]))
+    return RunResult(answer, run.who, conditional.settled(_changed_at(context, run.found), db.now))
+
+
+def _arguments(run: RequestRun, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments of the handler beside its context."""
+    operation = run.operation
+    given: dict[str, Any] = {} if operation.body is None else {"body": run.request.body}
+    if operation.query is not None:
+        given["query"] = read_query(operation.query, query)
+    if operation.pages is not None:
+        cursors = Cursors(run.db.vault, operation.id)
+        given["page"] = operation.pages(query, cursors, *operation.per_page)
+    return given | {name: one for name, one in run.found.items() if name in operation.arguments}
 
 
 def _changed_at(context: Context, found: Mapping[str, Any]) -> int | None:
@@ -240,41 +259,32 @@ def _changed_at(context: Context, found: Mapping[str, Any]) -> int | None:
     return max([context.last_modified, *(row.get("updated_at") or 0 for row in rows)])
 
 
-def _record(
-    db: Connection,
-    services: Services,
-    operation: Operation,
-    request: Request,
-    who: Principal,
-    found: dict[str, Any],
-    content: Any,
-    status: int,
-) -> None:
+def _record(run: RequestRun, content: Any, status: int) -> None:
+    shown = content.body if isinstance(content, TypedReply) else content
     auditing.record(
-        db,
-        services,
-        request,
-        operation.id,
-        auditing.actor_of(services, request, *who),
+        run.db,
+        run.services,
+        run.request,
+        run.operation.id,
+        auditing.actor_of(run.services, run.request, *run.who),
         status,
-        fields=auditing.changed(request.body, operation.fields),
-        ids=auditing.ids_of(found, content.body if isinstance(content, TypedReply) else content),
+        fields=auditing.changed(run.request.body, run.operation.fields),
+        ids=auditing.ids_of(run.found, shown),
     )
 
 
-def _context(
-    db: Connection, services: Services, operation: Operation, request: Request, who: Principal
-) -> Context:
+def _context(run: RequestRun) -> Context:
+    services, request = run.services, run.request
     return Context(
-        db,
+        run.db,
         services.urls,
-        who.caller,
-        operation.emits,
-        who.app,
+        run.who.caller,
+        run.operation.emits,
+        run.who.app,
         request.version or DEFAULT,
         request.media,
         words=services.vocabulary,
-        rate_status=_rate_status(db, services, request, who),
+        rate_status=_rate_status(run),
         address=lambda: services.clients.address(request.scope),
         link_seconds=services.settings.report_link_seconds,
         hooks_per_event=services.settings.hooks_per_event,
@@ -283,30 +293,25 @@ def _context(
     )
 
 
-def _rate_status(
-    db: Connection, services: Services, request: Request, who: Principal
-) -> Callable[[], list[RateStatus]] | None:
-    limits = services.limits
+def _rate_status(run: RequestRun) -> Callable[[], list[RateStatus]] | None:
+    limits = run.services.limits
     if limits is None:
         return None
-    return lambda: limits.statuses(db, subject_of(services, request, who))
+    return lambda: limits.statuses(run.db, subject_of(run.services, run.request, run.who))
 
 
-def _add_links(
-    services: Services,
-    request: Request,
-    found: Mapping[str, Any],
-    query: Mapping[str, str],
-    pages: Paging,
-    answer: Response,
-) -> None:
-    url = services.urls.path(path_of(request.scope))
-    if "owner" in request.values:
+def _page_url(run: RequestRun) -> str:
+    path = path_of(run.request.scope)
+    if "owner" in run.request.values:
         # Links stay valid when a repository gets another name.
-        url = services.urls.repository_by_id(found["repo"]["id"], path_of(request.scope))
-    link = link_header(url, query, pages)
+        return run.services.urls.repository_by_id(run.found["repo"]["id"], path)
+    return run.services.urls.path(path)
+
+
+def _add_links(run: RequestRun, answer: Response, link: str | None) -> None:
     if link is None:
         return
+    request = run.request
     # Some clients read only one Link header.
     links = [value.decode() for name, value in request.response_headers if name == b"link"]
     request.response_headers = [one for one in request.response_headers if one[0] != b"link"]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from hub.auth.rate_limits import READ, WRITE
 from hub.http import conditional
 from hub.http.error_headings import operation_place
+from hub.http.media import accepts_text
 from hub.http.response import TEXT, Header, Response, TypedReply, header, json_response
 from hub.rest.authenticate import RequestCost
 from hub.rest.context import Services
@@ -23,6 +24,11 @@ class ResponsePlan(NamedTuple):
     cuts: Mapping[str, Cut]
     link: str
     """The content of its Link header, apart from pages."""
+
+    def forms(self, accept: str) -> tuple[str, ...] | None:
+        """Return the media type parameters to choose among; None if the answer is plain text."""
+        is_text = self.operation.answer is str and accepts_text(accept)
+        return None if is_text else self.operation.media
 
 
 def plan_of(services: Services, operation: Operation) -> tuple[ResponsePlan, tuple[Header, ...]]:
