@@ -179,14 +179,13 @@ class DashboardViewer:
             of_organization.see(db, self.caller, organization)
         return None
 
-    def check_token(self, wanted: OnRepo) -> None:
-        """Check that the token covers this access for any repository. Raises Forbidden if not."""
+    def check_token(self, wanted: Access) -> None:
+        """Check that the token can give this access to anything. Raises Forbidden if not."""
         if self.caller is not None:
-            token_rights.check_kind(wanted.kinds, self.caller)
-            token_rights.check_token(wanted.permissions, self.caller, wanted.scopes)
+            _check_token(self.caller, wanted)
 
-    def is_covered(self, wanted: OnRepo) -> bool:
-        """Return whether their token covers this access for any repository."""
+    def is_covered(self, wanted: Access) -> bool:
+        """Return whether their token can give this access to anything."""
         return _passes(self.check_token, wanted)
 
     def may_change(self, db: Connection, hook: Row) -> bool:
@@ -246,6 +245,11 @@ class DashboardViewer:
     def may_run(self) -> bool:
         return self.operator and (self.caller is None or token_rights.covers(self.caller, RUN))
 
+    def check_run(self, what: str = "This") -> None:
+        """Check that they may operate the installation. Raises Forbidden if not."""
+        if not self.may_run:
+            raise Forbidden(f"{what} requires a token with the scope {RUN[0]}.")
+
 
 def _permitted(
     db: Connection, hook_ids: Iterable[int], may: Callable[[Connection, Row], bool]
@@ -274,13 +278,13 @@ def _passes(check: Callable[..., object], *given: object) -> bool:
 
 
 def may(caller: Caller, wanted: Access = READ) -> bool:
-    """Return whether a token can give this access to any hooks."""
-    try:
-        token_rights.check_kind(wanted.kinds, caller)
-        token_rights.check_token(wanted.permissions, caller, wanted.scopes)
-    except Forbidden:
-        return False
-    return True
+    """Return whether a token can give this access to anything."""
+    return _passes(_check_token, caller, wanted)
+
+
+def _check_token(caller: Caller, wanted: Access) -> None:
+    token_rights.check_kind(wanted.kinds, caller)
+    token_rights.check_token(wanted.permissions, caller, wanted.scopes)
 
 
 def _is_everywhere(caller: Caller) -> bool:

@@ -3,9 +3,7 @@
 from operator import itemgetter
 from typing import Any
 
-from hub.admin.administrators import RUN
 from hub.api.apps import installation_changes
-from hub.http.errors import Forbidden
 from hub.ui.lists import filters
 from hub.ui.lists.frame import filter_values
 from hub.ui.lists.newest import NewestList
@@ -109,8 +107,7 @@ def _app(ctx: ViewContext) -> Row:
 
 def _installation(ctx: ViewContext) -> Row:
     """Return the installation in the path, which the viewer may change."""
-    if not ctx.viewer.may_run:
-        raise Forbidden(f"This requires a token with the scope {RUN[0]}.")
+    ctx.viewer.check_run()
     found = installations.get(ctx.db, ctx.number("installation_id"))
     if found is None or found["app_id"] != _app(ctx)["id"]:
         raise Missing("installation")

@@ -3,10 +3,8 @@
 from operator import itemgetter
 from typing import Any
 
-from hub.admin.administrators import RUN
 from hub.api.accounts.emails import READ as ADDRESSES
 from hub.http import numbers
-from hub.http.errors import Forbidden
 from hub.ui.lists import filters
 from hub.ui.lists.frame import filter_values
 from hub.ui.lists.newest import NewestList
@@ -95,8 +93,7 @@ def _mails(ctx: ViewContext) -> dict[str, Any]:
 @ui.act(f"{PATH}/test", who="operator")
 def send_test(ctx: ViewContext) -> ActionResult:
     """Send a test message."""
-    if not ctx.viewer.may_run:
-        raise Forbidden(f"Sending mail requires a token with the scope {RUN[0]}.")
+    ctx.viewer.check_run("Sending mail")
     check_on(ctx)
     try:
         address = email_address.normalize(ctx.form.get("address", "").strip())

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from hub.admin.administrators import RUN
-from hub.http.errors import Forbidden
 from hub.ui.lists import filters, paging
 from hub.ui.lists.filters import Period
 from hub.ui.lists.frame import frame
@@ -98,10 +96,7 @@ def job_row(row: Row, now: int) -> dict[str, Any]:
 @ui.act("/jobs/{name}/run", who="operator")
 def run_job(ctx: ViewContext) -> ActionResult:
     """Request that a job runs now."""
-    if not ctx.viewer.may_run:
-        raise Forbidden(f"This requires a token with the scope {RUN[0]}.")
+    ctx.viewer.check_run()
     name = ctx.values["name"]
     jobs.request_run(ctx.db, name)
-    return ActionResult(
-        f"{ROOT}/jobs", f"{name} runs as soon as a worker is free.", ids={"job": name}
-    )
+    return ActionResult(PATH, f"{name} runs as soon as a worker is free.", ids={"job": name})

@@ -5,8 +5,6 @@ from typing import Any
 
 from hub.api.assistant.assistant_metrics import READ
 from hub.api.assistant.report_links import link
-from hub.auth.token_rights import check_kind, check_token
-from hub.http.errors import Forbidden
 from hub.settings import HubSettings
 from hub.ui.lists import filters, paging
 from hub.ui.lists.newest import NewestList
@@ -41,18 +39,8 @@ POLICIES = {
 }
 
 
-def _check(viewer: DashboardViewer) -> None:
-    if viewer.caller is not None:
-        check_kind(READ.kinds, viewer.caller)
-        check_token(READ.permissions, viewer.caller, READ.scopes)
-
-
 def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
-    try:
-        _check(viewer)
-    except Forbidden:
-        return False
-    return True
+    return viewer.is_covered(READ)
 
 
 ui = Section("Reports", "/reports", "user", _offered, second=True)
@@ -94,7 +82,7 @@ def _account(ctx: ViewContext) -> int | None:
     Raises Forbidden if the token does not cover reports.
     """
     caller = ctx.viewer.caller
-    _check(ctx.viewer)
+    ctx.viewer.check_token(READ)
     return None if caller is None or caller.site_admin else caller.account_id
 
 
