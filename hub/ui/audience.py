@@ -62,4 +62,4 @@ def redirect_to_sign_in(visit: SessionRequest) -> Response:
     place = f"{ROOT}/sign-in{back or ENDED}"
     if b"hx-request" in request.headers:
         return Response(200, b"", [header("HX-Redirect", place), *PAGE])
-    return Response(303, b"", [header("Location", place), *PAGE, *visit.headers])
+    return visit.redirect(place)

@@ -13,7 +13,7 @@ from hub.admin.observability import Observability
 from hub.http.body import apart
 from hub.http.errors import ClientGone, Malformed, TooLarge, status_of
 from hub.http.forms import Form, read_form
-from hub.http.response import Response, header
+from hub.http.response import Response
 from hub.http.routing import path_of
 from hub.openapi.cache import OpenAPICache
 from hub.rest import auditing
@@ -104,7 +104,7 @@ class Dashboard:
                 return await self.answer(visit, result)
             for name, value in {**result.cookies, cookies.NOTICE: result.notice}.items():
                 visit.keep(name, value, 60 if name == cookies.NOTICE else None)
-            return Response(303, b"", [header("Location", result.to), *PAGE, *visit.headers])
+            return visit.redirect(result.to)
 
         return self.guarded(run)
 

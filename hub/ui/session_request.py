@@ -10,11 +10,12 @@ from hub.auth.credentials import caller_of
 from hub.auth.quotas import RateSubject
 from hub.http.errors import Forbidden
 from hub.http.forms import Form
-from hub.http.response import Header
+from hub.http.response import Header, Response, header
 from hub.http.routing import path_of
 from hub.rest.context import Services
 from hub.rest.request import Request
 from hub.ui import cookies, csrf
+from hub.ui.headers import PAGE
 from hub.ui.section import ROOT
 from hub.ui.viewer import DashboardViewer
 from store import Connection, Row
@@ -110,6 +111,10 @@ class SessionRequest:
     def drop(self, name: str) -> None:
         """Delete a cookie in the response."""
         self.headers.append(cookies.delete_cookie(name, secure=self.secure))
+
+    def redirect(self, place: str) -> Response:
+        """Return the response that leads the browser to a path or a URL, with the cookies."""
+        return Response(303, b"", [header("Location", place), *PAGE, *self.headers])
 
     def form_token(self) -> str:
         """Return the token for the page's forms.

@@ -1,6 +1,6 @@
 """Signing in with an OpenID Connect provider: to the provider, and back with a code."""
 
-from hub.http.response import Response, header
+from hub.http.response import Response
 from hub.openid.attempt import SignInAttempt
 from hub.openid.errors import SignInFailed, reason
 from hub.openid.id_token import Claims
@@ -47,7 +47,7 @@ class OpenIDSignIn:
         except SignInFailed as error:
             return await self._failed(visit, attempt.next, error)
         attempts.keep(visit, attempt)
-        return Response(303, b"", [header("Location", place), *PAGE, *visit.headers])
+        return visit.redirect(place)
 
     async def finish(self, visit: SessionRequest) -> Response:
         """Answer the request with which the provider leads back."""

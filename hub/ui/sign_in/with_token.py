@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 from hub.admin.administrators import AdminAuth
 from hub.auth.credentials import caller_of
 from hub.http.errors import Blocked, Forbidden, Unauthenticated
-from hub.http.response import Response, header
+from hub.http.forms import Form
+from hub.http.response import Response
 from hub.rest import auditing
 from hub.rest.authenticate import has_too_many
 from hub.rest.context import Services
 from hub.ui import cookies
 from hub.ui.csrf import FIELD
 from hub.ui.dashboard import Dashboard
-from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, RenderedPage, Section
 from hub.ui.session_request import THEMES, SessionRequest
 from hub.ui.view_context import ViewContext
@@ -58,7 +58,7 @@ Leave = Callable[[SessionRequest], Awaitable[str | None]]
 class SignIn:
     """Begins and ends sessions. `leave` returns where people also sign out at their provider."""
 
-    def __init__(self, dashboard: Dashboard, leave: Leave | None = None) -> None:
+    def __init__(self, dashboard: Dashboard, leave: Leave | None) -> None:
         self._dashboard = dashboard
         self._leave = leave
         self._services = dashboard.services
@@ -66,10 +66,8 @@ class SignIn:
 
     async def sign_in(self, visit: SessionRequest) -> Response:
         """Answer POST /ui/sign-in."""
-        form = await self._dashboard.form(visit.request)
         # The page also shows the form to people who are signed in, with the token of their session.
-        await self._services.store.read(visit.authenticate, self._admins)
-        visit.check_form(form.get(FIELD, ""), of_anyone=True)
+        form = await self._form(visit, of_anyone=True)
         value, wanted = form.get("token", "").strip(), within(form.get("next", ""))
         try:
             if not self._admins.is_valid_cookie(value) and not tokens.is_well_formed(value):
@@ -79,7 +77,14 @@ class SignIn:
             return await self._refused(visit, wanted)
         visit.keep(cookies.SESSION, cookie)
         visit.drop(cookies.DOOR)
-        return Response(303, b"", [header("Location", wanted), *PAGE, *visit.headers])
+        return visit.redirect(wanted)
+
+    async def _form(self, visit: SessionRequest, *, of_anyone: bool = False) -> Form:
+        """Return the posted form, after a check that a page of the dashboard has sent it."""
+        form = await self._dashboard.form(visit.request)
+        await self._services.store.read(visit.authenticate, self._admins)
+        visit.check_form(form.get(FIELD, ""), of_anyone=of_anyone)
+        return form
 
     async def _refused(self, visit: SessionRequest, wanted: str) -> Response:
         self._services.metrics.failed_logins.add("token")
@@ -108,9 +113,7 @@ class SignIn:
 
     async def sign_out(self, visit: SessionRequest) -> Response:
         """Answer POST /ui/sign-out."""
-        form = await self._dashboard.form(visit.request)
-        await self._services.store.read(visit.authenticate, self._admins)
-        visit.check_form(form.get(FIELD, ""))
+        await self._form(visit)
         if visit.session is not None:
             await self._services.store.write(self._close, visit, visit.session)
         visit.drop(cookies.SESSION)
@@ -119,8 +122,7 @@ class SignIn:
             visit.viewer = None
             shown = RenderedPage("signed_out.html", {"provider": also})
             return await self._dashboard.answer(visit, shown)
-        place = header("Location", f"{ROOT}/sign-in")
-        return Response(303, b"", [place, *PAGE, *visit.headers])
+        return visit.redirect(f"{ROOT}/sign-in")
 
     def _close(self, db: Connection, visit: SessionRequest, cookie: str) -> None:
         if sessions.end(db, cookie):
@@ -128,12 +130,9 @@ class SignIn:
 
     async def theme(self, visit: SessionRequest) -> Response:
         """Answer POST /ui/theme."""
-        form = await self._dashboard.form(visit.request)
-        await self._services.store.read(visit.authenticate, self._admins)
-        visit.check_form(form.get(FIELD, ""), of_anyone=True)
+        form = await self._form(visit, of_anyone=True)
         chosen = form.get("theme", "")
         if chosen not in THEMES:
             raise Forbidden(f"The theme must be one of {', '.join(THEMES)}.")
         visit.keep(cookies.THEME, chosen, cookies.YEAR)
-        place = header("Location", within(form.get("next", "")))
-        return Response(303, b"", [place, *PAGE, *visit.headers])
+        return visit.redirect(within(form.get("next", "")))
