@@ -5,6 +5,8 @@ from store.ordering.delivery_states import DEAD, DELIVERED
 
 # A hook is degraded if one in this many of its latest attempts failed.
 DEGRADED = 10
+KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "none"}
+"""The kinds of the states of deliveries."""
 _UNHEALTHY = ("disabled", "open", "bad", "warn")
 
 
@@ -69,6 +71,21 @@ def untried(row: Row) -> str:
     if row["hook_active"] == 0:
         return "off"
     return "paused" if row["paused_at"] is not None else ""
+
+
+def event_name(name: str, action: str | None) -> str:
+    """Return the name of an event with its action: `issues.opened`."""
+    return f"{name}.{action}" if action else name
+
+
+def with_state(delivery: Row, now: int) -> Row:
+    """Return a delivery with the kind of its state, and with why and until when it waits."""
+    return {
+        **delivery,
+        "kind": KINDS[delivery["state"]],
+        "untried": untried(delivery),
+        "tried_at": tried_at(delivery, now),
+    }
 
 
 def next_try(row: Row) -> int | None:

@@ -170,5 +170,5 @@ def attempt_row(attempt: Row, now: int) -> dict[str, Any]:
         "follows": status_text.follows(attempt),
         "untried": status_text.untried(attempt) if "hook_active" in attempt else "",
         "tried_at": attempt.get("due_at") and status_text.tried_at(attempt, now),
-        "named": attempt["event"] + (f".{attempt['action']}" if attempt["action"] else ""),
+        "named": status_text.event_name(attempt["event"], attempt["action"]),
     }

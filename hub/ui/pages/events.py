@@ -33,7 +33,6 @@ SORTING = Sorting("-received", received=True, event=False, size=True)
 PAGE = 50
 # The limits of an event's deliveries and of its payload that are shown.
 DELIVERIES, MOST_READ = 100, 4 * 1024 * 1024
-KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "none"}
 
 
 @ui.page("/events", "events.html")
@@ -128,7 +127,7 @@ def event_row(event: Row) -> dict[str, Any]:
     """Return an event's values for the template."""
     return {
         **event,
-        "named": event["name"] + (f".{event['action']}" if event["action"] else ""),
+        "named": status_text.event_name(event["name"], event["action"]),
         "came": _came(event),
     }
 
@@ -159,18 +158,9 @@ def show_event(ctx: ViewContext) -> dict[str, Any]:
     return {
         "event": event_row(event),
         "payload": _payload(ctx, event),
-        "deliveries": [_delivery_row(row, ctx.now) for row in found],
+        "deliveries": [status_text.with_state(row, ctx.now) for row in found],
         "most": DELIVERIES,
         "counted": COUNTED,
-    }
-
-
-def _delivery_row(delivery: Row, now: int) -> dict[str, Any]:
-    return {
-        **delivery,
-        "kind": KINDS[delivery["state"]],
-        "untried": status_text.untried(delivery),
-        "tried_at": status_text.tried_at(delivery, now),
     }
 
 

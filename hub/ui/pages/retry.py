@@ -14,7 +14,6 @@ from store.hooks.hook_targets import EVERYWHERE, MANY_OWNERS, target_of
 ui = Section()
 
 MOST = 200
-KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad", "filtered": "none"}
 
 
 def _selected(ctx: ViewContext, given: list[str]) -> list[Row]:
@@ -23,7 +22,7 @@ def _selected(ctx: ViewContext, given: list[str]) -> list[Row]:
     rows = _visible(ctx, redeliveries.candidates(ctx.db, ids))
     changeable = _changeable(ctx, {row["hook_id"] for row in rows})
     for row in rows:
-        row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")
+        row["named"] = status_text.event_name(row["event"], row["action"])
         row["reason"] = _reason(row, changeable)
     return rows
 
@@ -93,12 +92,13 @@ def _progress(ctx: ViewContext) -> dict[str, Any]:
     """Return the state of the deliveries in the query, as far as the viewer may see them."""
     named = ctx.query.get("deliveries", "")[: MOST * 20].split(",")[:MOST]
     ids = [number for text in named if (number := natural(text))]
-    rows = _visible(ctx, redeliveries.of_ids(ctx.db, ids, MOST))
-    for row in rows:
-        row["kind"] = KINDS[row["state"]]
-        row["named"] = row["event"] + (f".{row['action']}" if row["action"] else "")
-        row["untried"] = status_text.untried(row)
-        row["tried_at"] = status_text.tried_at(row, ctx.now)
+    rows = [
+        {
+            **status_text.with_state(row, ctx.now),
+            "named": status_text.event_name(row["event"], row["action"]),
+        }
+        for row in _visible(ctx, redeliveries.of_ids(ctx.db, ids, MOST))
+    ]
     states = redeliveries.states(rows)
     return {"rows": rows, "states": states, "open": states["waiting"] > 0}
 
