@@ -101,7 +101,7 @@ def hooks_named(
     ctx: ViewContext,
     text: str,
     repo_ids: Sequence[int] | None,
-    org_ids: Sequence[int] = (),
+    org_ids: Sequence[int],
 ) -> tuple[int | None, list[int] | None]:
     """Return the id of the hook if the text is an id, or else the ids of hooks whose URL contains
     it.
@@ -126,7 +126,7 @@ def _is_visible(ctx: ViewContext, hook_id: int, repo_ids: Sequence[int] | None) 
     return ctx.viewer.may_see(ctx.db, hook_id)
 
 
-def organizations(ctx: ViewContext, repository: str) -> list[int]:
+def organizations(ctx: ViewContext, repository: str = "") -> list[int]:
     """Return the ids of organizations whose own hooks a list shows beside repositories' hooks.
 
     It is empty if the list is of named repositories, or if the viewer may see all.

@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from hub.ui.lists import filters, paging
+from hub.ui.lists.frame import filter_values
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, PanelUpdate, Section
@@ -49,10 +50,7 @@ def list_entries(ctx: ViewContext) -> dict[str, Any]:
         **_searched(ctx, wanted, chosen, values),
         "partial": partial,
         "entries": [entry_row(row) for row in rows],
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
+        **filter_values(chosen, asked),
     }
 
 
@@ -85,8 +83,7 @@ def entry_row(row: Row) -> dict[str, Any]:
 @ui.page("/audit/check", "audit_check.html", who="operator")
 def check_chain(ctx: ViewContext) -> dict[str, Any]:
     """Check the first entries. The rest is checked while the page is open."""
-    chain, more = _checked(ctx, audit_check.start_check(ctx.db))
-    return {"chain": chain, "more": more, "last": audit_log.chain_head(ctx.db)[0]}
+    return _check_values(ctx, *_checked(ctx, audit_check.start_check(ctx.db)))
 
 
 @ui.live("/audit/check/live", who="operator")
@@ -96,8 +93,12 @@ def continue_check(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]
     if not more:
         return state, []
     chain, more = _checked(ctx, chain)
-    values = {"chain": chain, "more": more, "last": audit_log.chain_head(ctx.db)[0]}
+    values = _check_values(ctx, chain, more)
     return (chain, more), [PanelUpdate("chain", "_chain.html", values)]
+
+
+def _check_values(ctx: ViewContext, chain: Chain, more: bool) -> dict[str, Any]:
+    return {"chain": chain, "more": more, "last": audit_log.chain_head(ctx.db)[0]}
 
 
 def _checked(ctx: ViewContext, chain: Chain) -> tuple[Chain, bool]:

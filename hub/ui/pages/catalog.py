@@ -9,6 +9,7 @@ from hub.operations import EVENTS
 from hub.ui.catalog.examples import action_of, actions_of, made_up, schema_of, stored_example
 from hub.ui.catalog.meanings import meaning
 from hub.ui.catalog.seen_members import SeenMembers, seen_members
+from hub.ui.lists import filters
 from hub.ui.lists.newest import Keys, ordered
 from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.delivery import readable
@@ -41,7 +42,7 @@ def list_event_kinds(ctx: ViewContext) -> dict[str, Any]:
     """List every event, the most frequent ones first or in the chosen order."""
     repo_ids = ctx.repositories()
     counts = event_counts.by_name(ctx.db, repo_ids)
-    hooks = event_counts.subscribers(ctx.db, repo_ids, _organizations(ctx))
+    hooks = event_counts.subscribers(ctx.db, repo_ids, filters.organizations(ctx))
     rows = [_row(name, counts, hooks) for name in sorted(PLATFORM_EVENTS | HUB_EVENTS)]
     sort = SORTING.asked(ctx)
     return {
@@ -49,11 +50,6 @@ def list_event_kinds(ctx: ViewContext) -> dict[str, Any]:
         "looked": LOOKED,
         "heads": SORTING.heads(sort, f"{ROOT}/catalogue", {}),
     }
-
-
-def _organizations(ctx: ViewContext) -> list[int]:
-    """Return the organizations whose hooks count beside the ones of repositories."""
-    return [] if ctx.repositories() is None else ctx.organizations()
 
 
 def _row(name: str, counts: dict[str, EventCount], hooks: dict[str, int]) -> dict[str, Any]:
@@ -75,7 +71,7 @@ def show_event_kind(ctx: ViewContext) -> dict[str, Any]:
         raise Missing("event")
     repo_ids = ctx.repositories()
     count = event_counts.by_name(ctx.db, repo_ids, name).get(name, NONE)
-    subscribed = HookFilter(repo_ids, _organizations(ctx), event=name)
+    subscribed = HookFilter(repo_ids, filters.organizations(ctx), event=name)
     schema = schema_of(name) if name in EVENTS else None
     document = {"components": {"schemas": {} if schema is None else schema.get("$defs", {})}}
     seen = seen_members(ctx, name) if schema is None else None

@@ -6,6 +6,7 @@ from typing import Any
 from hub.ui import status_text
 from hub.ui.lists import filters, paging, views
 from hub.ui.lists.filters import Period
+from hub.ui.lists.frame import filter_values
 from hub.ui.lists.paging import older, query
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, PanelUpdate, Section
@@ -44,16 +45,14 @@ def list_deliveries(ctx: ViewContext) -> dict[str, Any]:
         "looked": 0,
         **values,
         "attempts": [attempt_row(row, ctx.now) for row in rows],
-        "chosen": chosen,
+        **filter_values(chosen, asked),
+        "problem": " ".join(filter(None, (asked.problem, _problem(chosen)))),
         "sort": sort,
         "heads": {} if searched else SORTING.heads(sort, PATH, chosen),
         "views": views.of_list(ctx, PATH, {**chosen, "sort": sort}),
         "matches": None if searched else attempt_list.count(ctx.db, wanted),
         "selectable": ctx.viewer.may_change_any,
         "statuses": STATUSES,
-        "ranges": filters.RANGES,
-        "problem": " ".join(filter(None, (asked.problem, _problem(chosen)))),
-        "filtered": any(chosen.values()),
         "newest": "" if first else paging.first(PATH, {**chosen, "sort": sort}),
         "live": f"{PATH}/live?{following}" if is_live else "",
         "most": PAGE,

@@ -48,9 +48,7 @@ ui = Section("Imports", "/imports", "user", _offered, second=True)
 @ui.page("/imports", "imports.html")
 def list_imports(ctx: ViewContext) -> dict[str, Any]:
     """List the imports into the viewer's repositories."""
-    if not ctx.services.settings.imports:
-        raise Missing("import: the setting imports is off")
-    ctx.viewer.check_token(LOOK)
+    _check_look(ctx)
     asked = filters.period(ctx)
     names = ("repository", "state", "host")
     chosen = {**{name: ctx.asked(name) for name in names}, **asked.chosen}
@@ -81,7 +79,7 @@ def show_import(ctx: ViewContext) -> dict[str, Any]:
     """Show an import, with what can be done about it."""
     repo, row = _found(ctx)
     return {
-        "import_": {**import_row({**row, "repository": repo["full_name"]})},
+        "import_": import_row({**row, "repository": repo["full_name"]}),
         "choices": [one["tfvc_project"] for one in row["project_choices"]],
         "needs_access": row["status"] in ("auth_failed", "detection_needs_auth"),
         "systems": SYSTEMS,
@@ -118,11 +116,15 @@ def cancel_import(ctx: ViewContext) -> ActionResult:
 
 def _found(ctx: ViewContext) -> tuple[Row, Row]:
     """Return a repository that they may see, and its import. Raises Missing or Forbidden."""
+    _check_look(ctx)
+    repo = ctx.viewer.repository(ctx.db, ctx.number("repo_id"))
+    return repo, imports.needed(ctx.db, repo["id"])
+
+
+def _check_look(ctx: ViewContext) -> None:
     if not ctx.services.settings.imports:
         raise Missing("import: the setting imports is off")
     ctx.viewer.check_token(LOOK)
-    repo = ctx.viewer.repository(ctx.db, ctx.number("repo_id"))
-    return repo, imports.needed(ctx.db, repo["id"])
 
 
 def _check_change(ctx: ViewContext, repo: Row) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from hub.ui.charts.over_time import Series, stacked
+from hub.ui.lists import filters
 from hub.ui.pages.hooks import hook_row
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.trends.latency_chart import latency
@@ -70,7 +71,7 @@ def follow(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
 def summary(ctx: ViewContext, span: str) -> dict[str, Any]:
     """Return the figures, the charts, and the hooks with problems."""
     repo_ids = ctx.repositories()
-    org_ids = [] if repo_ids is None else ctx.organizations()
+    org_ids = filters.organizations(ctx)
     text, minutes, step = SPANS[span]
     until = ctx.now // MINUTE + 1
     first = (until - minutes) // step * step

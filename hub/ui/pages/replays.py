@@ -173,8 +173,7 @@ def start_replay(ctx: ViewContext) -> ActionResult:
 @ui.page("/replay/{run_id}", "replay_run.html")
 def show_replay(ctx: ViewContext) -> dict[str, Any]:
     """Show the progress of a replay."""
-    run = _found(ctx)
-    return {"run": run_row(run), "may_change": may_start(ctx, [replay_runs.selection_of(run)])}
+    return _run_values(ctx, _found(ctx))
 
 
 @ui.live("/replay/{run_id}/live")
@@ -184,8 +183,11 @@ def follow_replay(ctx: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]
     mark = (run["moves"], run["ended_at"])
     if mark == state:
         return state, []
-    values = {"run": run_row(run), "may_change": may_start(ctx, [replay_runs.selection_of(run)])}
-    return mark, [PanelUpdate("run", "_replay.html", values)]
+    return mark, [PanelUpdate("run", "_replay.html", _run_values(ctx, run))]
+
+
+def _run_values(ctx: ViewContext, run: Row) -> dict[str, Any]:
+    return {"run": run_row(run), "may_change": may_start(ctx, [replay_runs.selection_of(run)])}
 
 
 @ui.act("/replay/{run_id}/cancel")

@@ -7,6 +7,7 @@ from hub.api.assistant.assistant_metrics import READ
 from hub.api.assistant.report_links import link
 from hub.settings import HubSettings
 from hub.ui.lists import filters, paging
+from hub.ui.lists.frame import filter_values
 from hub.ui.lists.newest import NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
@@ -66,10 +67,7 @@ def list_reports(ctx: ViewContext) -> dict[str, Any]:
     return {
         **values,
         "enterprises": [_enterprise(row) for row in found],
-        "chosen": chosen,
-        "filtered": any(chosen.values()),
-        "ranges": filters.RANGES,
-        "problem": asked.problem,
+        **filter_values(chosen, asked),
         "path": paging.first(LIST.path, {**chosen, "sort": values["sort"]}),
         "reports": [_report(ctx, row, open_ids) for row in rows],
         "root": ctx.services.urls.root,
