@@ -5,7 +5,7 @@ advice.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hub.admin.administrators import AdminAuth
@@ -75,7 +75,7 @@ class Dashboard:
         """Return the handler of a page."""
 
         async def run(visit: SessionRequest) -> Response:
-            figures = await self._figures(wanted=page.figures)
+            figures = await self.figures(page)
             if page.openapi:
                 await self.services.store.read(authorize, visit, page.who, self.admins)
                 await self.openapi.ready()
@@ -183,8 +183,8 @@ class Dashboard:
             db,
             self.services,
             authorize(db, visit, who, self.admins),
-            _clean(request.values),
-            _clean_form(request.query),
+            {name: _without_nul(value) for name, value in request.values.items()},
+            Form((name, _without_nul(value)) for name, value in request.query.pairs),
             figures=figures,
             openapi=self.openapi,
             origin=visit.origin,
@@ -236,17 +236,14 @@ class Dashboard:
             return RenderedPage(result.template, {"now": db.now, **result.values}, result.status)
         return result
 
-    async def _figures(self, *, wanted: bool) -> DeliveryStats | None:
-        if not wanted:
+    async def figures(self, view: SectionPage | LiveStream) -> DeliveryStats | None:
+        """Return the installation's figures, if the view is declared with `figures`."""
+        if not view.figures:
             return None
         try:
             return await self.observability.figures.get(PATIENCE)
         except (TimeoutError, StoreError):
             return None
-
-    async def figures(self, live: LiveStream) -> DeliveryStats | None:
-        """Return the installation's figures, if the stream is declared with `figures`."""
-        return await self._figures(wanted=live.figures)
 
     async def form(self, request: Request, most: int = MOST_FORM) -> Form:
         """Return the fields of a posted form of at most `most` bytes."""
@@ -306,10 +303,6 @@ def _shape(path: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path)))
 
 
-def _clean(given: Mapping[str, str]) -> dict[str, str]:
+def _without_nul(text: str) -> str:
     """Replace NUL, which no database accepts in a text."""
-    return {name: value.replace("\0", "\ufffd") for name, value in given.items()}
-
-
-def _clean_form(given: Form) -> Form:
-    return Form((name, value.replace("\0", "\ufffd")) for name, value in given.pairs)
+    return text.replace("\0", "\ufffd")

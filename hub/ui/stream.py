@@ -50,7 +50,7 @@ class LivePages(Protocol):
     def live_at(self, path: str) -> tuple[LiveStream | None, dict[str, str]]:
         """Return the live view at a path, and the path's parameters."""
 
-    async def figures(self, live: LiveStream) -> DeliveryStats | None:
+    async def figures(self, view: LiveStream) -> DeliveryStats | None:
         """Return the installation's figures, if the view needs them."""
 
     def context(

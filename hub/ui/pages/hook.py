@@ -136,7 +136,7 @@ def example_repository(ctx: ViewContext, target: HookTarget) -> Row | None:
 def ping_hook(ctx: ViewContext) -> ActionResult:
     """Send the hook a ping."""
     hook, _, place = changeable_hook(ctx)
-    _has_to_be_on(hook)
+    check_is_on(hook)
     hook_events.ping(ctx.context(("ping",)), hook)
     return ActionResult(place, "A ping has been queued. It appears below after the first attempt.")
 
@@ -145,7 +145,7 @@ def ping_hook(ctx: ViewContext) -> ActionResult:
 def test_hook(ctx: ViewContext) -> ActionResult:
     """Send the hook its repository's latest push once more."""
     hook, repo, place = changeable_hook(ctx)
-    _has_to_be_on(hook)
+    check_is_on(hook)
     if repo is None:
         raise Conflict("The hook belongs to no single repository, so it has no latest push.")
     latest = event_queries.latest(ctx.db, repo["id"], "push")
@@ -155,7 +155,8 @@ def test_hook(ctx: ViewContext) -> ActionResult:
     return ActionResult(place, "The latest push has been queued for redelivery.")
 
 
-def _has_to_be_on(hook: Row) -> None:
+def check_is_on(hook: Row) -> None:
+    """Raise Conflict if a hook is off."""
     if not hook["active"]:
         raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
 

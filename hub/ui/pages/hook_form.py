@@ -62,6 +62,15 @@ def form_values(ctx: ViewContext, shown: HookFields, hook: Row | None = None) ->
     }
 
 
+def form_page(ctx: ViewContext, hook: Row | None, **more: object) -> RenderedPage:
+    """Return the page of the form as it was posted, with these values in place of the usual ones.
+
+    `hook` is None for a new hook.
+    """
+    values = form_values(ctx, fields.posted(ctx.form, hook), hook)
+    return RenderedPage(TEMPLATE, {**values, **more})
+
+
 def _for_organizations_alone(ctx: ViewContext) -> set[str]:
     """Return the events of organizations that no repository has, if the viewer may own any."""
     if not ctx.viewer.may_change_organizations:
@@ -123,12 +132,12 @@ async def _check_new(
     return prepared
 
 
-def _show_new_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
-    values = form_values(ctx, fields.posted(ctx.form))
-    return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
+def show_new_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
+    """Show the form of a new hook with what is wrong in it."""
+    return form_page(ctx, None, wrong=validation.messages_of(error))
 
 
-@ui.act("/hooks/new", prepare=_prepare_new, before=_check_new, refused=_show_new_again)
+@ui.act("/hooks/new", prepare=_prepare_new, before=_check_new, refused=show_new_again)
 def create_hook(ctx: ViewContext) -> ActionResult | RenderedPage:
     """Create a hook. If the hub made its secret, show the secret this once."""
     target, body = ctx.prepared
@@ -162,13 +171,10 @@ async def _check_change(services: Services, body: api.HookChange) -> api.HookCha
 
 def _show_change_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
     hook, _, _ = changeable_hook(ctx)
-    values = form_values(ctx, fields.posted(ctx.form, hook), hook)
     if isinstance(error, Conflict):
         # If it is sent again, the page has said that it replaces another change.
-        return RenderedPage(
-            TEMPLATE, {**values, "stale": str(error), "opened": str(hook["updated_at"])}
-        )
-    return RenderedPage(TEMPLATE, {**values, "wrong": validation.messages_of(error)})
+        return form_page(ctx, hook, stale=str(error), opened=str(hook["updated_at"]))
+    return form_page(ctx, hook, wrong=validation.messages_of(error))
 
 
 @ui.act(f"{PATH}/edit", prepare=_prepare_change, before=_check_change, refused=_show_change_again)

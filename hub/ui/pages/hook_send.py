@@ -10,13 +10,13 @@ from hub.http.json_excerpt import excerpt
 from hub.ingest import event_envelope
 from hub.ui.catalog.examples import example_of
 from hub.ui.hook_form.trial import EVENTS
-from hub.ui.pages.hook import PATH, changeable_hook, hook_with_example
+from hub.ui.pages.hook import PATH, changeable_hook, check_is_on, hook_with_example
 from hub.ui.section import ActionResult, Refusal, RenderedPage, Section, refusal_messages
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.database import uuid7
 from store.delivery import event_fields, outbox
-from store.errors import Conflict, Invalid, Unusable
+from store.errors import Invalid, Unusable
 from store.hooks import hooks, option_secrets, signing_keys
 from store.hooks.hook_options import DeliveryOptions
 from store.hooks.hook_targets import target_of
@@ -131,8 +131,7 @@ def _show_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
 def send_event(ctx: ViewContext) -> ActionResult:
     """Send the payload to this hook alone, as an event of the hook's own target."""
     hook, _, place = changeable_hook(ctx)
-    if not hook["active"]:
-        raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
+    check_is_on(hook)
     receipt = outbox.send_example(
         ctx.db,
         ctx.form["event"],

@@ -5,10 +5,9 @@ from hub.rest.context import Services
 from hub.ui.hook_form import fields, trial, validation
 from hub.ui.hook_form.trial import PlannedTrial, TrialResult
 from hub.ui.pages.hook import PATH, changeable_hook, example_repository, hook_with_example
-from hub.ui.pages.hook_form import TEMPLATE, chosen_target, form_values
+from hub.ui.pages.hook_form import chosen_target, form_page, show_new_again
 from hub.ui.section import Refusal, RenderedPage, Section
 from hub.ui.view_context import ViewContext
-from store import Row
 from store.hooks.hook_targets import target_of
 
 ui = Section()
@@ -33,26 +32,17 @@ async def _try(services: Services, planned: PlannedTrial) -> TrialResult:
     return await planned.run(services)
 
 
-def _form(ctx: ViewContext, hook: Row | None, **more: object) -> RenderedPage:
-    values = form_values(ctx, fields.posted(ctx.form, hook), hook)
-    return RenderedPage(TEMPLATE, {**values, **more})
-
-
-def _show_new_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
-    return _form(ctx, None, wrong=validation.messages_of(error))
-
-
 def _show_changed_again(ctx: ViewContext, error: Refusal) -> RenderedPage:
-    return _form(ctx, changeable_hook(ctx)[0], wrong=validation.messages_of(error))
+    return form_page(ctx, changeable_hook(ctx)[0], wrong=validation.messages_of(error))
 
 
-@ui.act("/hooks/new/try", prepare=_prepare_new, before=_try, refused=_show_new_again)
+@ui.act("/hooks/new/try", prepare=_prepare_new, before=_try, refused=show_new_again)
 def try_new_hook(ctx: ViewContext) -> RenderedPage:
     """Show how the receiver answered."""
-    return _form(ctx, None, trial=ctx.prepared)
+    return form_page(ctx, None, trial=ctx.prepared)
 
 
 @ui.act(f"{PATH}/try", prepare=_prepare_changed, before=_try, refused=_show_changed_again)
 def try_hook(ctx: ViewContext) -> RenderedPage:
     """Show how the receiver of a changed hook answered."""
-    return _form(ctx, changeable_hook(ctx)[0], trial=ctx.prepared)
+    return form_page(ctx, changeable_hook(ctx)[0], trial=ctx.prepared)
