@@ -10,6 +10,14 @@ from hub.rest.resolve import SLASHED, is_number
 from hub.rest.versions import DEFAULT, VERSIONS
 
 Json = dict[str, Any]
+SCHEMAS = "#/components/schemas/"
+TEXT: Json = {"type": "string"}
+
+
+def object_of(**members: Json) -> Json:
+    """Return the schema of an object that has all of these members."""
+    return {"type": "object", "required": [*members], "properties": members}
+
 
 DETAIL: Json = {
     "title": "ErrorDetail",
@@ -45,19 +53,10 @@ ERRORS: Json = {
             "documentation_url": {"type": "string"},
             "status": {"type": "string"},
             "code": {"type": "string"},
-            "errors": {"type": "array", "items": {"$ref": "#/components/schemas/ErrorDetail"}},
+            "errors": {"type": "array", "items": {"$ref": f"{SCHEMAS}ErrorDetail"}},
         },
     },
-    "Moved": {
-        "title": "Moved",
-        "type": "object",
-        "required": ["message", "url", "documentation_url"],
-        "properties": {
-            "message": {"type": "string"},
-            "url": {"type": "string"},
-            "documentation_url": {"type": "string"},
-        },
-    },
+    "Moved": {"title": "Moved", **object_of(message=TEXT, url=TEXT, documentation_url=TEXT)},
 }
 MEANINGS = {
     301: "The repository was renamed; Location has its new address",
@@ -85,7 +84,7 @@ def _response(status: int) -> Json:
     found: Json = {"description": MEANINGS[status]}
     if status != 304:
         name = "Moved" if status in (301, 307) else "Error"
-        schema = {"$ref": f"#/components/schemas/{name}"}
+        schema = {"$ref": SCHEMAS + name}
         found["content"] = {"application/json": {"schema": schema}}
     return found
 

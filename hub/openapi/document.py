@@ -14,6 +14,7 @@ from hub.openapi.components import (
     ERRORS,
     PARAMETERS,
     RESPONSES,
+    SCHEMAS,
     SCHEMES,
     headers_of,
     media_types,
@@ -26,8 +27,17 @@ from hub.rest.resolve import PARAMETER
 from hub.rest.validation import NONE
 from hub.rest.versions import NEWEST
 
-REF = "#/components/schemas/{model}"
+REF = f"{SCHEMAS}{{model}}"
 Json = dict[str, Any]
+# By the credentials of an access.
+SECURITY: dict[str, list[Json]] = {
+    "token": [{"token": []}],
+    "any": [{}, {"token": []}],
+    "none": [{}],
+    "password": [{"password": []}],
+    "app": [{"app": []}],
+    "jwt": [{"appJwt": []}],
+}
 
 
 class SchemaGenerator(GenerateJsonSchema):
@@ -198,15 +208,7 @@ def _query(operation: Operation) -> list[Json]:
 
 
 def _security(access: Access) -> list[Json]:
-    kinds: dict[str, list[Json]] = {
-        "token": [{"token": []}],
-        "any": [{}, {"token": []}],
-        "none": [{}],
-        "password": [{"password": []}],
-        "app": [{"app": []}],
-        "jwt": [{"appJwt": []}],
-    }
-    asked = kinds[access.credentials]
+    asked = SECURITY[access.credentials]
     return [{}, *asked] if access.anyone and {} not in asked else asked
 
 

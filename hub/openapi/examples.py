@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 
+from hub.openapi.components import SCHEMAS
+
 Json = Mapping[str, Any]
-SCHEMAS = "#/components/schemas/"
 # Objects that are nested deeper are left out: nobody would read an example of that size.
 DEEPEST = 3
 FORMATS = {

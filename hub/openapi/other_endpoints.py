@@ -6,13 +6,13 @@ These are subscribing, events, usage and the files of reports.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hub.openapi.components import path_parameter
+from hub.openapi.components import TEXT, object_of, path_parameter
 from hub.rest.resolve import PARAMETER
 
 Json = dict[str, Any]
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
-TEXT: Json = {"type": "string"}
+NUMBER: Json = {"type": "integer"}
 
 SUBSCRIPTION: Json = {
     "type": "object",
@@ -24,31 +24,13 @@ SUBSCRIPTION: Json = {
         "hub.secret": {"type": "string", "maxLength": 1024},
     },
 }
-RECEIPT: Json = {
-    "type": "object",
-    "required": ["id", "event_id", "deliveries"],
-    "properties": {
-        "id": {"type": "string"},
-        "event_id": {"type": "integer"},
-        "deliveries": {"type": "integer"},
-    },
-}
-RECEIPTS: Json = {
-    "type": "object",
-    "required": ["accepted", "duplicates", "events"],
-    "properties": {
-        "accepted": {"type": "integer"},
-        "duplicates": {"type": "integer"},
-        "events": {"type": "array", "items": {"type": "object"}},
-    },
-}
-USAGE: Json = {
-    "type": "object",
-    "required": ["accepted", "changed"],
-    "properties": {"accepted": {"type": "integer"}, "changed": {"type": "integer"}},
-}
+RECEIPT = object_of(id=TEXT, event_id=NUMBER, deliveries=NUMBER)
+RECEIPTS = object_of(
+    accepted=NUMBER, duplicates=NUMBER, events={"type": "array", "items": {"type": "object"}}
+)
+USAGE = object_of(accepted=NUMBER, changed=NUMBER)
 PAYLOAD: Json = {"type": "object", "additionalProperties": True}
-FORM = {"type": "object", "required": ["payload"], "properties": {"payload": {"type": "string"}}}
+FORM = object_of(payload=TEXT)
 ERRORS = (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503)
 
 
@@ -91,30 +73,18 @@ SOURCE: Json = {
     "name": "source",
     "in": "query",
     "description": "The source whose secret signed the body. Without it, all sources are tried.",
-    "schema": {"type": "string"},
+    "schema": TEXT,
 }
 
-KEY_SET: Json = {
-    "type": "object",
-    "required": ["keys"],
-    "properties": {
-        "keys": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["kty", "crv", "x", "kid", "alg", "use"],
-                "properties": {
-                    "kty": {"type": "string", "const": "OKP"},
-                    "crv": {"type": "string", "const": "Ed25519"},
-                    "x": TEXT,
-                    "kid": TEXT,
-                    "alg": {"type": "string", "const": "EdDSA"},
-                    "use": {"type": "string", "const": "sig"},
-                },
-            },
-        }
-    },
-}
+KEY = object_of(
+    kty={"type": "string", "const": "OKP"},
+    crv={"type": "string", "const": "Ed25519"},
+    x=TEXT,
+    kid=TEXT,
+    alg={"type": "string", "const": "EdDSA"},
+    use={"type": "string", "const": "sig"},
+)
+KEY_SET = object_of(keys={"type": "array", "items": KEY})
 
 OTHER_ENDPOINTS = {
     "POST /hub": OtherEndpoint(
@@ -196,13 +166,15 @@ def other_endpoint(line: str, text: str) -> Json:
         "security": list(one.security),
     }
     if one.forms:
-        content = {form: {"schema": schema} for form, schema in one.forms.items()}
-        described["requestBody"] = {"required": True, "content": content}
+        described["requestBody"] = {"required": True, "content": _content(one.forms)}
     return described
 
 
 def _success(forms: Mapping[str, Json]) -> Json:
     if not forms:
         return {"description": "Done"}
-    content = {form: {"schema": schema} for form, schema in forms.items()}
-    return {"description": "Accepted", "content": content}
+    return {"description": "Accepted", "content": _content(forms)}
+
+
+def _content(forms: Mapping[str, Json]) -> Json:
+    return {form: {"schema": schema} for form, schema in forms.items()}

@@ -6,7 +6,7 @@ These are the payloads of events for which the platform has no name.
 import inspect
 from typing import Any
 
-Json = dict[str, Any]
+from hub.openapi.components import TEXT, Json, object_of
 
 HEADERS = (
     ("X-Service-Event", "The event's name."),
@@ -22,23 +22,26 @@ TOPIC = (
 )
 
 
+def own_docstring(payload: Any) -> str:
+    """Return the docstring of a type; empty if it has none, although its base class may."""
+    return (vars(payload).get("__doc__") and inspect.getdoc(payload)) or ""
+
+
 def webhook(name: str, payload: Any, schema: Json) -> Json:
     """Return the webhook of an event.
 
     `payload` is the declared type of its payload, and `schema` the schema of that type.
     """
-    # If the type has no docstring, `getdoc` would return its base class's docstring.
-    own = vars(payload).get("__doc__") and inspect.getdoc(payload)
-    text = own or f"A change of {name}"
+    text = own_docstring(payload) or f"A change of {name}"
     first, _, rest = text.partition("\n")
-    form = {"type": "object", "required": ["payload"], "properties": {"payload": FORM}}
+    form = object_of(payload=FORM)
     return {
         "post": {
             "tags": ["events"],
             "summary": first,
             "description": f"{rest.strip()}\n\n{TOPIC.format(name)}".strip(),
             "parameters": [
-                {"name": header, "in": "header", "description": said, "schema": {"type": "string"}}
+                {"name": header, "in": "header", "description": said, "schema": TEXT}
                 for header, said in HEADERS
             ],
             "requestBody": {

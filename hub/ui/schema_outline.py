@@ -5,11 +5,12 @@ from typing import Any
 
 import orjson
 
+from hub.openapi.components import SCHEMAS
+
 Json = Mapping[str, Any]
 Spoken = list[tuple[str, str]]
 """Pieces of text, each with the name of the schema that it links to, or an empty name."""
 
-SCHEMAS = "#/components/schemas/"
 BOUNDS = (
     ("minimum", "at least {}"),
     ("maximum", "at most {}"),

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from hub.api.repositories import stand_ins
 from hub.event_examples import examples as event_examples
 from hub.openapi import examples
+from hub.openapi.document import REF
 from hub.operations import EVENTS, OPERATIONS
 from hub.rest import event_payloads
 from hub.rest.serializers import SimpleUser, simple_users
@@ -116,8 +117,7 @@ def actions_of(name: str) -> frozenset[str]:
 @cache
 def schema_of(name: str) -> dict[str, Any]:
     """Return the JSON schema of the payload of one of the hub's own events."""
-    template = f"{examples.SCHEMAS}{{model}}"
-    return TypeAdapter(EVENTS[name]).json_schema(ref_template=template)
+    return TypeAdapter(EVENTS[name]).json_schema(ref_template=REF)
 
 
 def _from_schema(name: str) -> dict[str, Any]:

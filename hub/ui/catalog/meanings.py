@@ -1,8 +1,8 @@
 """The meaning of each event in one sentence."""
 
 import functools
-import inspect
 
+from hub.openapi.webhooks import own_docstring
 from hub.operations import EVENTS
 from store.hooks.platform_events import MEANINGS
 
@@ -24,7 +24,7 @@ OWN = {
 def meaning(name: str) -> str:
     """Return the meaning of an event, or an empty text for an unknown one."""
     payload = EVENTS.get(name)
-    own = None if payload is None else vars(payload).get("__doc__") and inspect.getdoc(payload)
+    own = "" if payload is None else own_docstring(payload)
     if own and name not in MEANINGS:
         return f"{own.partition(chr(10))[0].removesuffix('.')}."
     return MEANINGS.get(name) or OWN.get(name, "")
