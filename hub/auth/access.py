@@ -221,10 +221,8 @@ def on_repo(
     )
 
 
-def on_user(
-    permission: str, level: str, *, scopes: tuple[str, ...], kinds: tuple[str, ...] = USERS
-) -> OnUser:
-    return OnUser(permissions=((permission, level),), scopes=scopes, kinds=kinds)
+def on_user(permission: str, level: str, *, scopes: tuple[str, ...]) -> OnUser:
+    return OnUser(permissions=((permission, level),), scopes=scopes, kinds=USERS)
 
 
 def signed_in(

@@ -131,7 +131,6 @@ def on_org(
     level: str,
     *,
     owner: bool = False,
-    hidden: bool = False,
     known: bool = False,
     scopes: tuple[str, ...],
     public_scopes: tuple[str, ...] = (),
@@ -141,7 +140,6 @@ def on_org(
     return OnOrg(
         permissions=((permission, level),),
         owner=owner,
-        hidden=hidden,
         known=known,
         scopes=scopes,
         public_scopes=public_scopes,

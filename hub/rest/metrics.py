@@ -14,7 +14,7 @@ from store.database.metrics import (
 from store.delivery.incoming import Receipt
 
 OUTCOMES = ("answered", "refused", "failed")
-KINDS = {kind: kind for kind in ("token", "password", "app", "admin", "signature")} | {"jwt": "app"}
+KINDS = {kind: kind for kind in ("token", "password", "app", "signature", "admin")} | {"jwt": "app"}
 
 
 class HubMetrics(MetricSet):
@@ -58,15 +58,7 @@ class HubMetrics(MetricSet):
             "tocsin_failed_logins_total",
             "Wrong credentials, and requests rejected after too many of them (blocked)",
             ("kind",),
-            [
-                ("token",),
-                ("password",),
-                ("app",),
-                ("signature",),
-                ("admin",),
-                ("openid",),
-                ("blocked",),
-            ],
+            [(kind,) for kind in (*dict.fromkeys(KINDS.values()), "openid", "blocked")],
         )
         self.connections = GaugeMetric("tocsin_connections", "Open client connections")
         self.certificate_begins = GaugeMetric(

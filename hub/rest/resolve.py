@@ -77,7 +77,7 @@ def _repository(db: Connection, within: Row | None, values: Values) -> Row | Non
 REPOSITORY = PathStep("repo", _repository)
 
 
-def steps_of(path: str, loaders: Mapping[str, Loader], but: str = "") -> tuple[PathStep, ...]:
+def steps_of(path: str, loaders: Mapping[str, Loader], but: str) -> tuple[PathStep, ...]:
     """Return the steps for a path's parameters, without the parameter `but`.
 
     Raises KeyError for a parameter without a loader.
