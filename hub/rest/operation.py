@@ -37,7 +37,7 @@ class Deprecation:
     """
 
     since: str
-    sunset: str | None = None
+    sunset: str
     successor: str | None = None
 
 

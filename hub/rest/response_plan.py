@@ -37,7 +37,7 @@ def plan_of(services: Services, operation: Operation) -> tuple[ResponsePlan, tup
     link = ""
     if operation.deprecated is not None:
         headers += _deprecation(operation.deprecated)
-        link = _sunset_headers(services, operation.deprecated, operation_place(operation.id))
+        link = _deprecation_link(services, operation.deprecated, operation_place(operation.id))
     points = operation.points
     if points is None:
         points = WRITE if operation.writes else READ
@@ -51,13 +51,13 @@ def plan_of(services: Services, operation: Operation) -> tuple[ResponsePlan, tup
 
 
 def _deprecation(deprecated: Deprecation) -> tuple[Header, ...]:
-    headers = [(b"deprecation", conditional.date(parse(deprecated.since)))]
-    if deprecated.sunset is not None:
-        headers.append((b"sunset", conditional.date(parse(deprecated.sunset))))
-    return tuple(headers)
+    return (
+        (b"deprecation", conditional.date(parse(deprecated.since))),
+        (b"sunset", conditional.date(parse(deprecated.sunset))),
+    )
 
 
-def _sunset_headers(services: Services, deprecated: Deprecation, reference: str) -> str:
+def _deprecation_link(services: Services, deprecated: Deprecation, reference: str) -> str:
     url = services.documentation + reference
     link = f'<{url}>; rel="deprecation"; type="text/html"'
     if deprecated.successor is not None:

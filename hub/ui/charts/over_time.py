@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hub.ui import formatting
 from store.clock import DAY, HOUR, MINUTE
@@ -68,8 +68,8 @@ class Chart:
     """Position and label of each tick on the horizontal axis."""
     rows: list[tuple[int, list[str]]]
     """The table's rows: a time, and each series' value at that time."""
-    bars: list[ChartBar] = field(default_factory=list)
-    lines: list[ChartLine] = field(default_factory=list)
+    bars: list[ChartBar]
+    lines: list[ChartLine]
     width: float = WIDTH
     height: float = HEIGHT
     left: float = LEFT

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hub.ui import status_text
 from hub.ui.formatting import duration, masked
@@ -30,8 +30,8 @@ class AttemptComparison:
     """The differences between an attempt and the one `before` it."""
 
     before: Row
-    facts: list[Difference] = field(default_factory=list)
-    lines: list[tuple[str, str]] = field(default_factory=list)
+    facts: list[Difference]
+    lines: list[tuple[str, str]]
     """The lines of the answer's body with their kind; empty if the bodies are equal."""
 
     @property
