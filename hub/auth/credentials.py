@@ -15,6 +15,7 @@ from store.accounts.app_rights import InstallationReach
 # If the token is sent as the user name, the password must be one of these.
 NO_PASSWORD = ("", "x-oauth-basic")
 SUSPENDED = "This installation has been suspended"
+ONLY_BASIC = "This API can only be accessed with username and password Basic Auth"
 
 
 @dataclass(slots=True)
@@ -125,10 +126,10 @@ def pair_of(headers: Mapping[bytes, bytes]) -> tuple[str, str]:
         raise Unauthenticated("Requires authentication", headers=BASIC)
     scheme, _, value = given.decode("latin-1").partition(" ")
     if scheme.lower() != "basic":
-        raise Forbidden("This API can only be accessed with username and password Basic Auth")
+        raise Forbidden(ONLY_BASIC)
     user, password = _pair(value.strip())
     if tokens.is_well_formed(password) or tokens.is_well_formed(user):
-        raise Forbidden("This API can only be accessed with username and password Basic Auth")
+        raise Forbidden(ONLY_BASIC)
     if "\0" in user:
         raise bad_pair()
     return user, password

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from annotated_types import Ge, Lt
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -165,3 +166,6 @@ Text = Annotated[
     str, AfterValidator(_no_nul), Field(json_schema_extra={"pattern": "^[^\\u0000]*$"})
 ]
 """A text that every database engine accepts as a parameter: without NUL."""
+
+Id = Annotated[int, Ge(0), Lt(2**63)]
+"""An id in a body. A larger number does not fit into a column of the database."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Annotated, Literal, Required
 
-from annotated_types import Ge, Lt, MaxLen
+from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
 from hub.api.accounts import app_events, app_serializers
@@ -11,7 +11,7 @@ from hub.api.accounts.app_serializers import Authorization
 from hub.auth.app_access import as_app
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
-from hub.rest.validation import Text
+from hub.rest.validation import Id, Text
 from store import Row
 from store.accounts import accounts, app_tokens, authorizations, grants
 from store.errors import Invalid, Missing, existing
@@ -21,7 +21,6 @@ ops = OperationGroup("apps")
 
 APP = as_app()
 MOST_REPOSITORIES = 500
-Id = Annotated[int, Ge(0), Lt(2**63)]
 
 
 class AccessToken(TypedDict):

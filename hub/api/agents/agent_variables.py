@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, NotRequired
 
-from annotated_types import Ge, Lt, MaxLen
+from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
 from hub.api.agents import agent_serializers
@@ -20,7 +20,7 @@ from hub.rest.operation import OperationOptions
 from hub.rest.paging import NumberedPaging
 from hub.rest.repository_serializers import MinimalRepository
 from hub.rest.serializers import EmptyObject
-from hub.rest.validation import Text
+from hub.rest.validation import Id, Text
 from store import Connection, Row
 from store.accounts import organizations
 from store.accounts.viewers import RepositoryViewer, visible_among
@@ -83,7 +83,7 @@ CHANGES: OperationOptions = {"emits": ("agent_variable.updated",)}
 
 Name = Annotated[Text, MaxLen(1000)]
 Value = Annotated[Text, MaxLen(MOST_BYTES)]
-Ids = Annotated[list[Annotated[int, Ge(0), Lt(2**63)]], MaxLen(MOST)]
+Ids = Annotated[list[Id], MaxLen(MOST)]
 
 
 class AgentVariables(TypedDict):

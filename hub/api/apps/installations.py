@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, NotRequired
 
-from annotated_types import Ge, Lt, MaxLen
+from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
 from hub.api.apps import app_serializers
@@ -15,7 +15,7 @@ from hub.http.errors import Forbidden
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
-from hub.rest.validation import Moment, Text
+from hub.rest.validation import Id, Moment, Text
 from store import Row
 from store.accounts import accounts, organizations
 from store.apps import installation_repositories, installation_tokens, installations
@@ -33,7 +33,6 @@ ops = OperationGroup(
 ITSELF = as_integration()
 MOST_REPOSITORIES, MOST_PERMISSIONS = 500, 200
 Name = Annotated[Text, MaxLen(100)]
-Id = Annotated[int, Ge(0), Lt(2**63)]
 
 
 class InstallationQuery(TypedDict, total=False):
