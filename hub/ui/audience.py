@@ -9,7 +9,6 @@ from hub.ui.errors import NotSignedIn
 from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, Audience
 from hub.ui.session_request import SessionRequest
-from hub.ui.templating import render
 from hub.ui.viewer import OPERATORS_ONLY, DashboardViewer
 from store import Connection
 
@@ -53,10 +52,7 @@ def redirect_to_sign_in(visit: SessionRequest) -> Response:
     """
     request = visit.request
     if visit.is_led_by_another_site:
-        # The page loads the same address again, and then the browser sends the cookie.
-        return Response(
-            200, render("from_another_site.html", {"theme": visit.theme, "to": ""}).encode(), PAGE
-        )
+        return visit.load_from_here()
     reads = request.scope["method"] in ("GET", "HEAD")
     back = f"?next={quote(visit.place, safe='')}" if reads else ""
     place = f"{ROOT}/sign-in{back or ENDED}"

@@ -17,6 +17,7 @@ from hub.rest.request import Request
 from hub.ui import cookies, csrf
 from hub.ui.headers import PAGE
 from hub.ui.section import ROOT
+from hub.ui.templating import render
 from hub.ui.viewer import DashboardViewer
 from store import Connection, Row
 from store.accounts import sessions
@@ -111,6 +112,20 @@ class SessionRequest:
     def drop(self, name: str) -> None:
         """Delete a cookie in the response."""
         self.headers.append(cookies.delete_cookie(name, secure=self.secure))
+
+    def begin(self, cookie: str) -> None:
+        """Set the cookie of a session that has begun."""
+        self.keep(cookies.SESSION, cookie)
+        self.drop(cookies.DOOR)
+
+    def load_from_here(self, place: str = "") -> Response:
+        """Return a page that loads a path, or its own address again.
+
+        A browser sends no strict cookie with a request or a redirect that another site began. It
+        sends the cookie when this page loads the next one.
+        """
+        page = render("from_another_site.html", {"theme": self.theme, "to": place})
+        return Response(200, page.encode(), [*PAGE, *self.headers])
 
     def redirect(self, place: str) -> Response:
         """Return the response that leads the browser to a path or a URL, with the cookies."""

@@ -10,12 +10,10 @@ from hub.rest import auditing
 from hub.ui import cookies
 from hub.ui.dashboard import Dashboard
 from hub.ui.errors import NotSignedIn
-from hub.ui.headers import PAGE
 from hub.ui.section import ROOT, RenderedPage
 from hub.ui.session_request import SessionRequest
 from hub.ui.sign_in import attempts
 from hub.ui.sign_in.with_token import CALLBACK, START, count_failure, values, within
-from hub.ui.templating import render
 from store import Connection
 from store.accounts import sessions, tokens
 from store.clock import SECOND
@@ -60,14 +58,8 @@ class OpenIDSignIn:
             cookie = await self._services.store.write(self._open, visit, claims, attempt.former)
         except SignInFailed as error:
             return await self._failed(visit, attempt.next if attempt else ROOT, error)
-        visit.keep(cookies.SESSION, cookie)
-        visit.drop(cookies.DOOR)
-        # A browser sends no strict cookie with a redirect that another site began. This page
-        # loads the next one instead, and then the browser sends the cookie.
-        shown = {"theme": visit.theme, "to": within(attempt.next)}
-        return Response(
-            200, render("from_another_site.html", shown).encode(), [*PAGE, *visit.headers]
-        )
+        visit.begin(cookie)
+        return visit.load_from_here(within(attempt.next))
 
     async def _claims(
         self, visit: SessionRequest, attempt: SignInAttempt, asked: dict[str, str]

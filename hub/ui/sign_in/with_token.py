@@ -75,8 +75,7 @@ class SignIn:
             cookie = await self._services.store.write(self._open, visit, value)
         except Unauthenticated:
             return await self._refused(visit, wanted)
-        visit.keep(cookies.SESSION, cookie)
-        visit.drop(cookies.DOOR)
+        visit.begin(cookie)
         return visit.redirect(wanted)
 
     async def _form(self, visit: SessionRequest, *, of_anyone: bool = False) -> Form:
