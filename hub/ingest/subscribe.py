@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from hub.auth import access
-from hub.auth.access import on_repo
+from hub.auth import access, hook_rights
 from hub.auth.credentials import Caller
 from hub.auth.rate_limits import WRITE
 from hub.http.accept import Accept
@@ -38,7 +37,7 @@ one removes it. A hook with this callback, format and secret gets the event too.
 is a new hook. Unsubscribing from an event without a subscription is no error. A repository that \
 the token may not see gets the same response as one that does not exist: 422."""
 
-ACCESS = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
+ACCESS = hook_rights.WRITE
 TOPIC = re.compile(r"(?:/[^/]+)*/([^/]+)/([^/]+)/events/([^/]+?)(\.json)?")
 COST = RequestCost(points=WRITE)
 JSON = "application/json"

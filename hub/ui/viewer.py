@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from hub.admin.administrators import LOOK, RUN
-from hub.api.hooks.hook_access import OF_ORGANIZATION, READ, TO_ORGANIZATION, WRITE, creator_of
+from hub.api.hooks.hook_access import OF_ORGANIZATION, TO_ORGANIZATION, creator_of
 from hub.auth import access, token_rights
 from hub.auth.access import Access, OnRepo
 from hub.auth.credentials import Caller
+from hub.auth.hook_rights import READ, WRITE
 from hub.auth.organization_access import OnOrg
 from hub.http.errors import Forbidden, HubError
 from store import Connection, Row

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hub.auth import access, credentials
+from hub.auth import access, credentials, hook_rights
 from hub.auth.access import OnRepo, on_repo
 from hub.auth.credentials import Caller
 from hub.auth.token_rights import suffices
@@ -17,7 +17,7 @@ from store.repositories import repository_names
 READ = on_repo("metadata", "read").or_anyone()
 # The access to topics of events outside PUBLIC_EVENTS, which may reveal what only administrators
 # of the repository may see.
-ADMINISTER = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
+ADMINISTER = hook_rights.READ
 
 
 def check_visible(db: Connection, request: Request, key: str) -> tuple[Row, frozenset[str]]:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack
 
-from hub.auth.access import OnRepo, on_repo
+from hub.auth.access import OnRepo
 from hub.auth.app_access import as_integration
 from hub.auth.credentials import Caller
+from hub.auth.hook_rights import READ, WRITE
 from hub.auth.organization_access import OnOrg
 from hub.rest.group import OperationGroup
 from hub.rest.operation import OperationOptions
@@ -17,9 +18,6 @@ from store.errors import Missing
 from store.hooks import hooks
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
-WRITE = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
 
 ITSELF = as_integration()
 

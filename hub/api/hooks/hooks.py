@@ -3,7 +3,7 @@
 Organizations' hooks share the operations that do not depend on a hook's target.
 """
 
-from hub.api.hooks.hook_access import READ, TO_ORGANIZATION, WRITE, WRITE_HOOK, HookOperations
+from hub.api.hooks.hook_access import TO_ORGANIZATION, WRITE_HOOK, HookOperations
 from hub.api.hooks.hook_requests import (
     HookChange,
     HookConfigChange,
@@ -15,6 +15,7 @@ from hub.api.hooks.hook_requests import (
     created,
     reconfigured,
 )
+from hub.auth.hook_rights import READ, WRITE
 from hub.ingest import hook_events
 from hub.ingest.hook_events import serialize_hook
 from hub.rest import serializers

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from hub.api.hooks.hook_access import READ
+from hub.auth.hook_rights import READ
 from hub.operations import EVENTS
 from hub.ui.catalog.examples import action_of, actions_of, made_up, schema_of, stored_example
 from hub.ui.catalog.meanings import meaning
