@@ -51,12 +51,12 @@ def on_enterprise(
     permission: str,
     level: str,
     *,
-    rank: str = "member",
+    role: str = "member",
     scopes: tuple[str, ...],
     kinds: tuple[str, ...] = ALL,
 ) -> OnEnterprise:
-    """Return access to a resource of an enterprise. `rank` is the role needed."""
-    assert rank in enterprises.ROLES, rank
+    """Return access to a resource of an enterprise, with this role or a higher one."""
+    assert role in enterprises.ROLES, role
     return OnEnterprise(
-        permissions=((permission, level),), enterprise_role=rank, scopes=scopes, kinds=kinds
+        permissions=((permission, level),), enterprise_role=role, scopes=scopes, kinds=kinds
     )

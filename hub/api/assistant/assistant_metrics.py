@@ -21,7 +21,7 @@ ops = OperationGroup("assistant", enterprise=enterprises.by_slug)
 READ = on_enterprise(
     "enterprise_assistant_metrics",
     "read",
-    rank="billing_manager",
+    role="billing_manager",
     scopes=("manage_billing:assistant", "read:enterprise"),
 ).or_permitted()
 REPORTS = "/enterprises/{enterprise}/assistant/metrics/reports"

@@ -50,7 +50,7 @@ admin:enterprise."""
 ACCESS = on_enterprise(
     "enterprise_assistant_metrics",
     "write",
-    rank="billing_manager",
+    role="billing_manager",
     scopes=("manage_billing:assistant", "admin:enterprise"),
 )
 RESOURCE = "Usage"

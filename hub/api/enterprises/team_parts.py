@@ -13,7 +13,7 @@ from store.errors import Invalid
 PERSONAL = ("personal",)
 READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
 OWNER = on_enterprise(
-    "enterprise_teams", "write", rank="owner", scopes=("admin:enterprise",), kinds=PERSONAL
+    "enterprise_teams", "write", role="owner", scopes=("admin:enterprise",), kinds=PERSONAL
 )
 
 
