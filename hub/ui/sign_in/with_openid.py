@@ -90,8 +90,7 @@ class OpenIDSignIn:
 
     async def _failed(self, visit: SessionRequest, next_: str, error: SignInFailed) -> Response:
         if error.refused:
-            self._services.metrics.failed_logins.add("openid")
-            await self._services.store.read(count_failure, self._services, visit)
+            await count_failure(self._services, visit, "openid")
         shown = values(self._services, within(next_), str(error))
         return await self._dashboard.answer(
             visit, RenderedPage("sign_in.html", shown, error.status)

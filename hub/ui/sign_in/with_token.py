@@ -46,9 +46,10 @@ def within(path: str) -> str:
     return path if inside and plain and not path.startswith(f"{ROOT}/sign-in") else ROOT
 
 
-def count_failure(db: Connection, services: Services, visit: SessionRequest) -> None:
-    """Count a failed sign-in from the client's address. Raises Blocked after too many."""
-    if has_too_many(db, services, visit.request):
+async def count_failure(services: Services, visit: SessionRequest, kind: str) -> None:
+    """Count a failed sign-in. Raises Blocked after too many from the client's address."""
+    services.metrics.failed_logins.add(kind)
+    if await services.store.read(has_too_many, services, visit.request):
         raise Blocked
 
 
@@ -86,8 +87,7 @@ class SignIn:
         return form
 
     async def _refused(self, visit: SessionRequest, wanted: str) -> Response:
-        self._services.metrics.failed_logins.add("token")
-        await self._services.store.read(count_failure, self._services, visit)
+        await count_failure(self._services, visit, "token")
         shown = values(self._services, wanted, UNKNOWN)
         return await self._dashboard.answer(visit, RenderedPage("sign_in.html", shown, 401))
 
