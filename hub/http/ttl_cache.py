@@ -36,10 +36,12 @@ class TTLCache(Generic[T]):
             self._asking = asyncio.get_running_loop().create_task(self._fresh())
             # If all callers have timed out, an unread error would be logged by asyncio.
             self._asking.add_done_callback(lambda task: task.cancelled() or task.exception())
-        done, _ = await asyncio.wait([self._asking], timeout=patience)
+        # When this caller wakes up, another one may have begun the next run already.
+        asking = self._asking
+        done, _ = await asyncio.wait([asking], timeout=patience)
         if not done:
             raise TimeoutError
-        return self._asking.result()
+        return asking.result()
 
     async def _fresh(self) -> T:
         try:

@@ -370,6 +370,22 @@ class TestKept:
         answered.set()
         assert await waiting == 7
 
+    async def test_callers_get_the_result_of_their_run_if_another_begins(self) -> None:
+        runs: list[int] = []
+
+        async def ask() -> int:
+            runs.append(1)
+            await asyncio.sleep(0)
+            return 7
+
+        kept = TTLCache(ask, seconds=0)
+        callers = []
+        for _ in range(20):
+            callers.append(asyncio.create_task(kept.get()))
+            await asyncio.sleep(0)
+        assert await asyncio.gather(*callers) == [7] * 20
+        assert len(runs) > 1
+
     async def test_an_error_after_a_timeout_is_not_raised(self) -> None:
         async def ask() -> int:
             await asyncio.sleep(0.01)
