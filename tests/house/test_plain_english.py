@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment, nodes
 from plain_english import found_in, hard_to_read
 from statements import statements
 
@@ -108,6 +109,24 @@ def texts_of(template: str) -> list[str]:
     return [" ".join(one.split()) for one in parser.found if one.strip()]
 
 
+def arguments_of(template: str) -> list[str]:
+    """The texts in a template's expressions, such as the labels of fields. Each value within a text
+    counts as one word.
+    """
+    tree = Environment(autoescape=True).parse(template)
+    joined = [*tree.find_all(nodes.Concat)]
+    pieces = {id(piece) for one in joined for piece in one.nodes}
+    alone = [one for one in tree.find_all(nodes.Const) if id(one) not in pieces]
+    return [
+        *("".join(_text(piece) for piece in one.nodes) for one in joined),
+        *(one.value for one in alone if isinstance(one.value, str)),
+    ]
+
+
+def _text(piece: nodes.Node) -> str:
+    return str(piece.value) if isinstance(piece, nodes.Const) else "X"
+
+
 def texts_of_script(source: str) -> list[str]:
     """The texts of a script that have several words, and its comments."""
     return [
@@ -150,7 +169,8 @@ def test_messages_help_and_log_lines_are_plain(package: str) -> None:
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
 def test_the_dashboard_is_plain(template: Path) -> None:
-    texts = texts_of(template.read_text(encoding="utf-8"))
+    source = template.read_text(encoding="utf-8")
+    texts = [*texts_of(source), *arguments_of(source)]
     assert [one for text in texts for one in hard_to_read(text)] == []
 
 
@@ -186,6 +206,8 @@ def test_messages_are_found(source: str, said: list[str]) -> None:
 def test_texts_of_pages_are_found() -> None:
     page = '<p title="Of the hook">{% if x %}The {{ name }} is told{% endif %}</p>'
     assert texts_of(page) == ["Of the hook", "The X is told"]
+    call = '{{ parts.field("hook", "Of the hook") }}{{ parts.empty("Who " ~ name ~ " is") }}'
+    assert sorted(arguments_of(call)) == ["Of the hook", "Who X is", "hook"]
     assert texts_of_script('show("The hook is told now"); // Of the script it is') == [
         "The hook is told now", "Of the script it is",
     ]  # fmt: skip
