@@ -147,6 +147,6 @@ def remove(configuration: Configuration, hook_id: int, yes: bool) -> None:
 
     with options.opening(configuration.settings) as store:
         hook, waiting = store.read_sync(look)
-        agree(f"hook {hook_id} to {hook['url']}", {"deliveries": waiting}, yes=yes)
+        agree(f"hook {hook_id} to {hook['url']}", {"waiting_deliveries": waiting}, yes=yes)
         store.write_sync(end)
     click.echo(f"removed hook {hook_id}")

@@ -54,6 +54,12 @@ def test_a_removal_is_described_and_confirmed_first(run, listed, asked):
     assert len(listed("user", "list")) == 2
 
 
+def test_the_deliveries_that_wait_for_a_hook_are_named_before_its_removal(run):
+    run("emit", "push", "ada/bell", "--example")
+    said = run("hook", "remove", 1, code=2).stderr
+    assert "hook 1 to https://receiver.example/, with 1 waiting delivery." in said
+
+
 @pytest.mark.parametrize(
     "words",
     [
