@@ -11,6 +11,8 @@ import tty
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from hub.cli.console import streams
+
 
 @contextlib.contextmanager
 def interrupted_by(*signals: signal.Signals) -> Iterator[None]:
@@ -53,7 +55,7 @@ def until_interrupted() -> Iterator[None]:
         pass
     except BrokenPipeError:
         # The flush at the interpreter's exit would raise the error once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.discard_output()
 
 
 @contextlib.contextmanager
