@@ -1,22 +1,26 @@
-"""A progress bar for a long operation."""
+"""Progress bars of long operations. They go to standard error, if that is a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from hub.cli.console import output
-
-COLUMNS = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
 
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on standard error during the block, if that is a terminal.
+    """Show a bar with its percentage during the block.
 
     Yields a function that sets the bar: `set_bar(done, total)`.
     """
-    console = output.console(error=True)
-    with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:
+    with bars(TextColumn("{task.percentage:>3.0f} %")) as progress:
         task = progress.add_task(what)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def bars(*columns: ProgressColumn) -> Progress:
+    """Return bars with their descriptions, followed by these columns."""
+    console = output.console(error=True)
+    head = "{task.description}", BarColumn()
+    return Progress(*head, *columns, console=console, disable=not console.is_terminal)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import MofNCompleteColumn, Progress, TaskID
 
-from hub.cli.console import exits, options, output
+from hub.cli.console import exits, options, output, progress
 from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration, Settings
@@ -18,7 +18,6 @@ from store.pg_migration.pg_migration import Mover, TableCheck, mover
 T = TypeVar("T")
 # Seconds between two checks whether the worker has ended.
 LOOK_EVERY = 0.5
-COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 
 
 @command(
@@ -139,7 +138,6 @@ class ProgressBars:
 
 
 def _with_bars(moving: Mover, work: Callable[[], T]) -> T:
-    console = output.console(error=True)
-    with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:
-        moving.on_progress = ProgressBars(progress).on_progress
+    with progress.bars(MofNCompleteColumn()) as bars:
+        moving.on_progress = ProgressBars(bars).on_progress
         return work()

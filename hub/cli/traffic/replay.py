@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
-from hub.cli.console import exits, lookups, options, output, suggestions
+from hub.cli.console import exits, lookups, options, output, progress, suggestions
 from hub.cli.console.arguments import FullNameType, IdType, MomentType
 from hub.cli.console.grammar import command
 from hub.cli.console.interactive import stop_signals
@@ -112,13 +112,13 @@ def _run(many: int, after: int, newest: int, batches: Iterator[tuple[int, int]])
 
     A signal waits for the end of its batch: at a commit, nobody could say whether it was made.
     """
-    total = 0
+    total, columns = 0, (MofNCompleteColumn(), TimeRemainingColumn())
     try:
-        with stop_signals() as is_stopped, _progress() as progress:
-            task = progress.add_task("replaying", total=many)
+        with stop_signals() as is_stopped, progress.bars(*columns) as bars:
+            task = bars.add_task("replaying", total=many)
             for made, after in batches:
                 total += made
-                progress.update(task, completed=total)
+                bars.update(task, completed=total)
                 if is_stopped() and after < newest:
                     raise click.exceptions.Exit(exits.FAILED)
     except (StoreError, click.exceptions.Exit):
@@ -126,9 +126,3 @@ def _run(many: int, after: int, newest: int, batches: Iterator[tuple[int, int]])
         raise
     named = pluralize(total, "delivery", "deliveries")
     click.echo(f"{named} {'is on its' if total == 1 else 'are on their'} way")
-
-
-def _progress() -> Progress:
-    columns = "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    console = output.console(error=True)
-    return Progress(*columns, console=console, disable=not console.is_terminal)

@@ -8,9 +8,9 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
-from hub.cli.console import exits, options, output
+from hub.cli.console import exits, options, output, progress
 from hub.cli.console.arguments import IdType, MomentType
 from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import noun
@@ -167,11 +167,9 @@ def _follow(settings: Settings, store: Store, run: Row) -> Row:
 
 @contextlib.contextmanager
 def _bar(run: Row) -> Iterator[Callable[[Row], None]]:
-    columns = "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    console = output.console(error=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("republishing", total=run["total"])
-        yield lambda row: progress.update(task, completed=row["published"], total=row["total"])
+    with progress.bars(MofNCompleteColumn(), TimeRemainingColumn()) as bars:
+        task = bars.add_task("republishing", total=run["total"])
+        yield lambda row: bars.update(task, completed=row["published"], total=row["total"])
 
 
 async def _until_over(

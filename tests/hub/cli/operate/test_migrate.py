@@ -22,9 +22,10 @@ import pytest
 from bearer import bearer
 from postgres_databases import database
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import MofNCompleteColumn
 from waiting import PATIENCE, wait_until
 
+from hub.cli.console import output, progress
 from hub.cli.operate import migrate as command
 from store import Connection, Store
 from store.accounts import accounts, tokens
@@ -105,11 +106,12 @@ def test_an_interrupted_migration_can_be_continued(run, store: Store, hook_id, t
     run("migrate", "--to", target)
 
 
-def test_progress_bars_of_a_migration():
+def test_progress_bars_of_a_migration(monkeypatch):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=100)
-    with Progress(*command.COLUMNS, console=console, auto_refresh=False) as progress:
-        bars = command.ProgressBars(progress)
+    monkeypatch.setattr(output, "console", lambda *, error: console)
+    with progress.bars(MofNCompleteColumn()) as made:
+        bars = command.ProgressBars(made)
         for done in (1000, 2000, 2345):
             bars.on_progress("copying", "event", done, 2345)
         bars.on_progress("comparing", "event", 5, 10)
