@@ -1,7 +1,5 @@
 """`tocsin app hook`: the hook of an app."""
 
-import secrets as random_secrets
-
 import click
 
 from hub.cli.console import lookups, options, output
@@ -39,8 +37,7 @@ def hook(
     rest. `tocsin hook remove` removes it.
     """
     settings = configuration.settings
-    chosen = options.given_secret(secret)
-    value = random_secrets.token_hex(32) if chosen is None else chosen
+    value, is_random = options.new_secret(secret)
 
     def make(db: Connection) -> Row:
         made = app_hooks.create(
@@ -59,6 +56,5 @@ def hook(
         api_context.validate_callback(settings, url)
         made = store.write_sync(make)
     output.print_note(f"made hook {made['id']} of the app {name}, and sent a ping to it")
-    if chosen is None:
-        click.echo(value)
-        output.print_note("this is its secret, which is not shown again")
+    if is_random:
+        options.show_secret(value)

@@ -1,7 +1,5 @@
 """`tocsin source`: platforms that post events to /events, signed with their own secret."""
 
-import secrets
-
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
@@ -62,8 +60,7 @@ def _id(db: Connection, name: str) -> int:
 @options.with_store
 def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
     """Create the source NAME."""
-    given = options.given_secret(secret)
-    value = secrets.token_hex(32) if given is None else given
+    value, is_random = options.new_secret(secret)
 
     def make(db: Connection) -> Row:
         owner_id = None if owner is None else lookups.account(db, owner)["id"]
@@ -71,9 +68,8 @@ def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
 
     made = store.write_sync(make)
     output.print_note(f"made source {made['name']}")
-    if given is None:
-        click.echo(value)
-        output.print_note("this is its secret, which is not shown again")
+    if is_random:
+        options.show_secret(value)
 
 
 @source.command(examples=["tocsin source edit forgejo --secret -"])

@@ -1,5 +1,6 @@
 """The options that commands share, and the store that they open."""
 
+import secrets
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from hub.cli.console import streams, times
+from hub.cli.console import output, streams, times
 from hub.cli.console.arguments import PATH
 from hub.cli.service.audit_actor import AuditHook
 from hub.cli.service.configuration import Configuration, Settings, configure
@@ -160,3 +161,15 @@ def given_secret(secret: str | None) -> str | None:
     if secret is None or secret.strip() != "-":
         return secret
     return read_secret("secret")
+
+
+def new_secret(secret: str | None) -> tuple[str, bool]:
+    """Return the secret from the command line or a random one, and whether it is random."""
+    given = given_secret(secret)
+    return (secrets.token_hex(32), True) if given is None else (given, False)
+
+
+def show_secret(value: str, whose: str = "its") -> None:
+    """Print a random secret. This is the only time that it is shown."""
+    click.echo(value)
+    output.print_note(f"this is {whose} secret, which is not shown again")

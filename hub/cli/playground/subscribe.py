@@ -74,5 +74,4 @@ def _report(hook: Row, repository: str, generated: str | None, *, as_json: bool)
     events = "every event" if WILDCARD in hook["events"] else ", ".join(hook["events"])
     output.print_note(f"hook {hook['id']} delivers {events} of {repository} to {hook['url']}")
     if generated is not None:
-        click.echo(generated)
-        output.print_note("this is the hook's secret, which is not shown again")
+        options.show_secret(generated, "the hook's")

@@ -1,6 +1,5 @@
 """`tocsin hook add` and `tocsin hook edit`: a hook's address, events, secret and options."""
 
-import secrets as random_secrets
 from typing import Any
 
 import click
@@ -68,8 +67,7 @@ def add(
     """
     full_name, url = _place_and_url(words, around=organization is not None or system)
     settings = configuration.settings
-    chosen = options.given_secret(secret)
-    value = random_secrets.token_hex(32) if chosen is None else chosen
+    value, is_random = options.new_secret(secret)
     delivery = delivery_options.merged({}, delivery_options.given_of(given))
 
     def target(db: Connection) -> HookTarget:
@@ -99,9 +97,8 @@ def add(
         made = store.write_sync(make)
     named = organization or ("the whole installation" if system else words[0])
     output.print_note(f"made hook {made['id']} of {named}, and sent a ping to it")
-    if chosen is None:
-        click.echo(value)
-        output.print_note("this is its secret, which is not shown again")
+    if is_random:
+        options.show_secret(value)
 
 
 def _place_and_url(words: tuple[str, ...], *, around: bool) -> tuple[tuple[str, str] | None, str]:

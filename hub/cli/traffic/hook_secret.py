@@ -1,7 +1,5 @@
 """`tocsin hook rotate-secret`: another secret for a hook, without a break."""
 
-import secrets
-
 import click
 
 from hub.cli.console import options, output
@@ -45,12 +43,10 @@ def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, 
         store.write_sync(change, hook_id, overlap=0)
         click.echo(f"hook {hook_id}: only its current secret signs")
         return
-    given = options.given_secret(secret)
-    value = secrets.token_hex(32) if given is None else given
+    value, is_random = options.new_secret(secret)
     if not value:
         raise Invalid("a new secret must have at least one character")
     row = store.write_sync(_rotate, hook_id, value, overlap)
-    if given is None:
-        click.echo(value)
-        output.print_note("this is the hook's secret, which is not shown again")
+    if is_random:
+        options.show_secret(value, "the hook's")
     output.print_note(f"hook {hook_id} has a new secret{until(row['previous_until'])}")
