@@ -91,17 +91,13 @@ def _show(counts: dict[str, int], wanted: TopicPattern, *, as_json: bool) -> Non
 
 @republish.command("list", examples=["tocsin republish list"])
 @options.limit
-@options.listing
-@options.configured
-def show(configuration: Configuration, limit: int, as_json: bool) -> None:
+@options.listing_of_store
+def list_runs(store: Store, limit: int, as_json: bool) -> None:
     """List the runs, newest first, with the progress of each."""
-    with options.opening(configuration.settings) as store:
-        rows = store.read_sync(lambda db: republish_runs.page(db, limit=limit))
-    empty = "no runs: `tocsin republish begin` starts one"
     output.print_rows(
-        [_shape(row) for row in rows],
+        [_shape(row) for row in store.read_sync(republish_runs.page, limit=limit)],
         as_json=as_json,
-        empty=empty,
+        empty="no runs: `tocsin republish begin` starts one",
         columns=("run", "topic", "published", "total", "outcome", "created_at", "ended_at"),
     )
 
