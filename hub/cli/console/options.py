@@ -136,12 +136,6 @@ def opening(settings: Settings) -> Iterator[Store]:
         store.shut()
 
 
-def attach_audit_actor(store: Store) -> AuditHook:
-    """Return the hook that records the running command, from a store that `opened` returned."""
-    assert isinstance(store.audit_hook, AuditHook)
-    return store.audit_hook
-
-
 def read_secret(prompt: str, *, twice: bool = False) -> str:
     """Read a secret from standard input, without echo if that is a terminal."""
     if sys.stdin.isatty():

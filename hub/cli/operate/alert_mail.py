@@ -1,5 +1,7 @@
 """Alerts by mail: the mails, a test message, and who gets mail about a hook."""
 
+from collections.abc import Callable
+
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
@@ -11,7 +13,6 @@ from store import Connection, Row, Store
 from store.accounts import email_address
 from store.alerts.alerts import INSTALLATION
 from store.errors import Unusable
-from store.hooks import hooks
 from store.mail import notices, outbox, subscriptions
 
 OFF = "no SMTP server is set: `mail_host` and `mail_from` turn alerts by mail on"
@@ -89,7 +90,7 @@ def unsubscribe(store: Store, login: str, hook_id: int) -> None:
 
     0 stands for alerts that are about the installation and no hook.
     """
-    store.write_sync(_change, login, hook_id, False)
+    store.write_sync(_change, login, hook_id, subscriptions.unsubscribe)
     click.echo(f"{login} gets no mail about {_named(hook_id)}")
 
 
@@ -102,15 +103,16 @@ def subscribe(store: Store, login: str, hook_id: int) -> None:
 
     0 stands for alerts that are about the installation and no hook.
     """
-    store.write_sync(_change, login, hook_id, True)
+    store.write_sync(_change, login, hook_id, subscriptions.subscribe)
     click.echo(f"{login} gets mail about {_named(hook_id)}, if they administer it")
 
 
-def _change(db: Connection, login: str, hook_id: int, wanted: bool) -> None:
+def _change(
+    db: Connection, login: str, hook_id: int, change: Callable[[Connection, int, list[int]], object]
+) -> None:
     account_id = lookups.user(db, login)["id"]
-    if hook_id != INSTALLATION and hooks.by_id(db, hook_id) is None:
-        raise lookups.missing(f"hook {hook_id}", "hook list")
-    change = subscriptions.subscribe if wanted else subscriptions.unsubscribe
+    if hook_id != INSTALLATION:
+        lookups.check_hook(db, hook_id)
     change(db, account_id, [hook_id])
 
 

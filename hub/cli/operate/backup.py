@@ -13,6 +13,7 @@ from hub.cli.console.arguments import FILE_OR_DIRECTORY
 from hub.cli.console.grammar import command
 from hub.cli.console.interactive import interrupted_by
 from hub.cli.console.progress import bar
+from hub.cli.service.audit_actor import AuditHook
 from hub.cli.service.configuration import Configuration, Settings
 from store import Store
 from store.backup import backup as making
@@ -110,9 +111,8 @@ def _opening(settings: Settings) -> Iterator[Store]:
 
 def _audit(store: Store, made: Backup) -> None:
     """Write the entry of the backup. The backup stays if the disk of the database is full."""
-    options.attach_audit_actor(store).ids.update(
-        file=output.plain(made.path), bytes=made.size, events=made.events
-    )
+    assert isinstance(store.audit_hook, AuditHook), "the store was opened for this command"
+    store.audit_hook.ids.update(file=output.plain(made.path), bytes=made.size, events=made.events)
     try:
         store.write_sync(lambda db: None)
     except Unavailable as error:
@@ -145,14 +145,9 @@ def _report(made: Backup, gone: list[Path], settings: Settings, *, as_json: bool
     if as_json:
         click.echo(output.dumps(_shape(made, gone)))
         return
-    latest = (
-        ""
-        if made.latest is None
-        else f", the last of {output.plain(output.format_time(made.latest))}"
-    )
     click.echo(
         f"{made.path}: {made.size / 1_000_000:.1f} MB in {made.seconds:.1f} s,"
-        f" {made.events} events{latest}; checked, not damaged"
+        f" {events_in(made.events, made.latest)}; checked, not damaged"
     )
     for path in gone:
         click.echo(f"removed {path}")
@@ -163,6 +158,13 @@ def _report(made: Backup, gone: list[Path], settings: Settings, *, as_json: bool
             f"the key is not in the backup: keep a copy of {key_path(settings)} elsewhere."
             " Without it, stored secrets cannot be decrypted (--with-key copies it too)"
         )
+
+
+def events_in(many: int, latest: int | None) -> str:
+    """Return the number of a backup's events, and the time of the last one, if there is one."""
+    if latest is None:
+        return f"{many} events"
+    return f"{many} events, the last of {output.plain(output.format_time(latest))}"
 
 
 def _shape(made: Backup, gone: list[Path]) -> dict[str, Any]:

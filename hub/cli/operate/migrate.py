@@ -12,6 +12,7 @@ from rich.progress import MofNCompleteColumn, Progress, TaskID
 from hub.cli.console import exits, options, output, progress
 from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
+from hub.cli.operate.backup import key_path
 from hub.cli.service.configuration import Configuration, Settings
 from store.pg_migration.pg_migration import Mover, TableCheck, mover
 
@@ -115,7 +116,7 @@ def _show(compared: list[TableCheck]) -> None:
 
 
 def _say_what_is_next(moving: Mover, settings: Settings, pause: float) -> None:
-    key_file = settings.key_file or settings.data_dir / "secret.key"
+    key_file = key_path(settings)
     click.echo(f"moved to {moving.shown}; nothing could be written for {pause:.1f} s")
     click.echo("next: set `store` to it for every hub and worker, and start them")
     click.echo(f"each of them needs the key file {key_file}, which decrypts stored secrets")

@@ -9,7 +9,7 @@ from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import PATH
 from hub.cli.console.grammar import command
 from hub.cli.console.interactive import interrupted_by
-from hub.cli.operate.backup import key_path
+from hub.cli.operate.backup import events_in, key_path
 from hub.cli.service.audit_actor import entry
 from hub.cli.service.configuration import Configuration
 from store import clock
@@ -107,13 +107,7 @@ def _add_keys(path: Path, known: list[Key], added: list[Key]) -> None:
 
 
 def _report(backup: PreparedBackup, database: Path, aside: Path | None) -> None:
-    found = backup.found
-    latest = (
-        ""
-        if found.latest is None
-        else f", the last of {output.plain(output.format_time(found.latest))}"
-    )
-    click.echo(f"{database}: {found.events} events{latest}")
+    click.echo(f"{database}: {events_in(backup.found.events, backup.found.latest)}")
     if aside is not None:
         click.echo(f"{aside}: the old database; delete it when you no longer need it")
     click.echo("next: start tocsin, and `tocsin doctor`")
