@@ -25,6 +25,13 @@ Moment = Annotated[datetime, AfterValidator(_utc)]
 FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
 """A repository's `owner/name`."""
 Sha = Annotated[str, Field(pattern=f"^({refs.SHA.pattern})$")]
+PlatformId = Annotated[int, Field(ge=0, lt=2**63)]
+"""The id that a thing has on its platform."""
+
+
+def characters(least: int, most: int) -> Any:
+    """Return the bounds of a text, as an annotation. The text has no NUL."""
+    return Field(min_length=least or None, max_length=most, pattern="^[^\0]*$")
 
 
 def microseconds(moment: datetime) -> int:
@@ -43,6 +50,10 @@ class StateEntry(BaseModel):
     def given(self, *names: str) -> dict[str, Any]:
         """Return the values of these fields, without the fields that the document does not have."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
+
+    def given_or(self, name: str, otherwise: Any = None) -> Any:
+        """Return the value of a field, or `otherwise` if the document does not have the field."""
+        return self.given(name).get(name, otherwise)
 
 
 class SectionEntry(StateEntry):

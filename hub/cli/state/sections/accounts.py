@@ -106,7 +106,7 @@ class UserEntry(AccountEntry):
     def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
         """Create or update the user. Call `hash_password` before: `write` sets the hash from it."""
         row = self.put(db, before)
-        if self.given("site_admin").get("site_admin", row["site_admin"]) != row["site_admin"]:
+        if self.given_or("site_admin", row["site_admin"]) != row["site_admin"]:
             membership_dump.set_site_admin(db, row["id"], self.site_admin)
         for each in self.emails:
             each.put(db, row["id"])

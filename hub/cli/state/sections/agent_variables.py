@@ -1,11 +1,11 @@
 """The section `agent_variables`: organizations' variables for agents."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from hub.cli.console.lookups import repository
-from hub.cli.state.base import OrganizationPart
+from hub.cli.state.base import OrganizationPart, characters
 from store import Connection, Row
 from store.agents import agent_repositories, agent_variables
 
@@ -18,7 +18,7 @@ class AgentVariableEntry(OrganizationPart):
     identified_by = ("organization", "name")
 
     name: str
-    value: str = Field(max_length=agent_variables.MOST_BYTES, pattern="^[^\0]*$")
+    value: Annotated[str, characters(0, agent_variables.MOST_BYTES)]
     visibility: Literal["all", "private", "selected"] = "all"
     repositories: list[str] = Field(default_factory=list, max_length=agent_variables.MOST)
 

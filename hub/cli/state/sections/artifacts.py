@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from hub.cli.state.base import RepositoryPart
+from hub.cli.state.base import RepositoryPart, characters
 from hub.cli.state.changes import Outcome, StateChange
 from store import Connection, Row
 from store.artifacts import artifacts, deployment_records, storage_records
@@ -20,11 +20,11 @@ from store.artifacts.storage_records import Storage
 from store.errors import Invalid
 
 Digest = Annotated[str, AfterValidator(artifacts.normal_digest)]
-Name = Annotated[str, Field(min_length=1, max_length=256, pattern="^[^\0]*$")]
-Text = Annotated[str, Field(max_length=512, pattern="^[^\0]*$")]
-Environment = Annotated[str, Field(min_length=1, max_length=LONGEST_PLACE, pattern="^[^\0]*$")]
-Where = Annotated[str, Field(max_length=LONGEST_PLACE, pattern="^[^\0]*$")]
-DeploymentName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern="^[^\0]*$")]
+Name = Annotated[str, characters(1, 256)]
+Text = Annotated[str, characters(0, 512)]
+Environment = Annotated[str, characters(1, LONGEST_PLACE)]
+Where = Annotated[str, characters(0, LONGEST_PLACE)]
+DeploymentName = Annotated[str, characters(1, LONGEST_NAME)]
 Risk = Literal["critical-resource", "internet-exposed", "lateral-movement", "sensitive-data"]
 OUTCOMES: dict[str | None, Outcome] = {"created": "created", "updated": "updated"}
 
@@ -121,7 +121,7 @@ class DeploymentRecordEntry(RecordEntry):
             self.name,
             self.digest,
             self.version,
-            self.given("status").get("status"),
+            self.given_or("status"),
             self.deployment_name,
             self.tags,
             None if self.runtime_risks is None else [*self.runtime_risks],
@@ -157,6 +157,6 @@ class StorageRecordEntry(RecordEntry):
             self.registry_repository,
             self.path,
             self.artifact_url,
-            self.given("status").get("status"),
+            self.given_or("status"),
         )
         return storage_records.put(db, parent["owner_id"], named, place, renew=False)

@@ -5,15 +5,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from hub.cli.console.lookups import app
-from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, microseconds
+from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, characters, microseconds
 from store import Connection, Row
 from store.checks import check_annotations, check_runs, check_suites
 from store.errors import Conflict
 from store.repositories import refs
 
-Text = Annotated[str, Field(max_length=65_535, pattern="^[^\0]*$")]
+Text = Annotated[str, characters(0, 65_535)]
 Line = Annotated[int, Field(ge=0, lt=2**31)]
-Short = Annotated[str, Field(max_length=1_024, pattern="^[^\0]*$")]
+Short = Annotated[str, characters(0, 1_024)]
 Conclusion = Literal[
     "action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out"
 ]
@@ -23,14 +23,14 @@ Url = Annotated[str, Field(max_length=2_048, pattern="^https?://[^\0]+$")]
 class AnnotationEntry(StateEntry):
     """An annotation of lines in a file."""
 
-    path: Annotated[str, Field(min_length=1, max_length=4_096, pattern="^[^\0]*$")]
+    path: Annotated[str, characters(1, 4_096)]
     start_line: Line
     end_line: Line
     start_column: Line | None = None
     end_column: Line | None = None
     annotation_level: Literal["notice", "warning", "failure"]
     message: Text
-    title: Annotated[str, Field(max_length=255, pattern="^[^\0]*$")] | None = None
+    title: Annotated[str, characters(0, 255)] | None = None
     raw_details: Text | None = None
 
     def row(self) -> Row:
@@ -75,7 +75,7 @@ class CheckRunEntry(RepositoryPart):
 
     commit: Sha
     app: str
-    name: str = Field(min_length=1, max_length=255, pattern="^[^\0]*$")
+    name: Annotated[str, characters(1, 255)]
     status: Literal["queued", "in_progress", "completed"] = "queued"
     conclusion: Conclusion | None = None
     external_id: Short | None = None
@@ -90,7 +90,7 @@ class CheckRunEntry(RepositoryPart):
         concluded = self.conclusion is not None
         if (self.status == "completed") > concluded:
             raise ValueError("a completed check run needs a conclusion")
-        if concluded and self.given("status").get("status", "completed") != "completed":
+        if concluded and self.given_or("status", "completed") != "completed":
             raise ValueError("a check run with a conclusion is completed")
         return self
 

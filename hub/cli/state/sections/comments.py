@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from hub.cli.state.base import Moment, RepositoryPart, Sha
+from hub.cli.state.base import Moment, PlatformId, RepositoryPart, Sha, characters
 from hub.cli.state.payloads import authored_payload, payload_of
 from hub.cli.state.sections.issue_events import OnIssueEntry, issue_row
 from hub.cli.state.sections.issues import Text
@@ -24,7 +24,7 @@ class IssueCommentEntry(OnIssueEntry):
     identified_by = ("repository", "kind", "id")
 
     kind: Literal["comment", "review", "line"] = "comment"
-    id: int = Field(ge=0, lt=2**63)
+    id: PlatformId
     author: str
     body: Text | None = None
     created_at: Moment
@@ -66,10 +66,10 @@ class CommitCommentEntry(RepositoryPart):
 
     identified_by = ("repository", "id")
 
-    id: int = Field(ge=0, lt=2**63)
+    id: PlatformId
     commit: Sha
     author: str
-    body: str = Field(min_length=1, max_length=commit_comments.MOST_BODY, pattern="^[^\0]*$")
+    body: Annotated[str, characters(1, commit_comments.MOST_BODY)]
     path: str | None = Field(None, max_length=commit_comments.MOST_PATH)
     position: Line | None = None
     line: Line | None = None

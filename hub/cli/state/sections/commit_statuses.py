@@ -5,11 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hub.cli.console import lookups
-from hub.cli.state.base import RepositoryPart, Sha
+from hub.cli.state.base import RepositoryPart, Sha, characters
 from store import Connection, Row
 from store.checks import commit_statuses
-
-NO_NUL = "^[^\0]*$"
 
 
 class CommitStatusEntry(RepositoryPart):
@@ -20,9 +18,9 @@ class CommitStatusEntry(RepositoryPart):
     identified_by = ("repository", "commit", "context")
 
     commit: Sha
-    context: Annotated[str, Field(min_length=1, max_length=255, pattern=NO_NUL)] = "default"
+    context: Annotated[str, characters(1, 255)] = "default"
     state: Literal["error", "failure", "pending", "success"]
-    description: Annotated[str, Field(max_length=1_000, pattern=NO_NUL)] | None = None
+    description: Annotated[str, characters(0, 1_000)] | None = None
     target_url: Annotated[str, Field(max_length=2_048, pattern="^https?://[^\0]*$")] | None = None
     creator: str
 

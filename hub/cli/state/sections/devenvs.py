@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr
 
 from hub.cli.console.lookups import repository_named, user
-from hub.cli.state.base import FullName, RepositoryPart, SectionEntry, StateEntry
+from hub.cli.state.base import FullName, RepositoryPart, SectionEntry, StateEntry, characters
 from store import Connection, Row
 from store.devenvs import devenv_locations, devenv_machines, devenv_secrets, devenvs
 from store.devenvs.devenv_locations import Location
 from store.devenvs.devenv_machines import Machine
 from store.errors import Invalid
 
-Name = Annotated[str, Field(min_length=1, max_length=devenvs.MOST_NAME, pattern="^[^\0]*$")]
+Name = Annotated[str, characters(1, devenvs.MOST_NAME)]
 Amount = Annotated[int, Field(ge=0, lt=2**53)]
 SIZES = ("storage_in_bytes", "memory_in_bytes", "cpus")
 
@@ -107,7 +107,7 @@ class DevenvPrebuildEntry(StateEntry):
     def put(self, db: Connection, repo_id: int) -> None:
         """Add the prebuild, or update it."""
         known = devenvs.availability_of(db, repo_id, self.ref, self.machine)
-        availability = self.given("availability").get("availability", known or self.availability)
+        availability = self.given_or("availability", known or self.availability)
         devenvs.prebuild(db, repo_id, self.ref, self.machine, availability)
 
 

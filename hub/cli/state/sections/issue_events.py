@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from hub.cli.console.lookups import account
-from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, microseconds
+from hub.cli.state.base import Moment, PlatformId, RepositoryPart, Sha, StateEntry, microseconds
 from hub.cli.state.changes import StateChange
 from hub.cli.state.sections.issues import Number, Text, Title
 from store import Connection, Row
@@ -73,14 +73,14 @@ class DismissedReviewEntry(StateEntry):
     """A dismissed review."""
 
     state: str = Field(max_length=50)
-    review_id: int = Field(ge=0, lt=2**63)
+    review_id: PlatformId
     dismissal_message: Text | None = None
 
 
 class IssueTypeEntry(StateEntry):
     """A type of issues."""
 
-    id: int = Field(ge=0, lt=2**63)
+    id: PlatformId
     name: Title
     color: Literal[COLORS] | None = None  # type: ignore[valid-type]
 
@@ -88,7 +88,7 @@ class IssueTypeEntry(StateEntry):
 class ReviewTeamEntry(StateEntry):
     """A team that was asked for a review."""
 
-    id: int = Field(ge=0, lt=2**63)
+    id: PlatformId
     name: Title
     slug: Title
     description: Text | None = None
@@ -99,9 +99,9 @@ class ReviewTeamEntry(StateEntry):
 class ProjectCardEntry(StateEntry):
     """A card of a project."""
 
-    id: int = Field(ge=0, lt=2**63)
+    id: PlatformId
     url: str = Field(max_length=2_048)
-    project_id: int = Field(ge=0, lt=2**63)
+    project_id: PlatformId
     project_url: str = Field(max_length=2_048)
     column_name: Title
     previous_column_name: Title | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from hub.cli.console.lookups import repository_named
-from hub.cli.state.base import FullName, Moment, RepositoryPart, Sha, StateEntry
+from hub.cli.state.base import FullName, Moment, RepositoryPart, Sha, StateEntry, characters
 from hub.cli.state.payloads import authored_payload, payload_of
 from store import Connection, Row
 from store.clock import iso_micro
@@ -15,8 +15,8 @@ from store.issues import issues, labels, milestones, pulls
 from store.projection.projection_table import projected_events
 
 Number = Annotated[int, Field(ge=1, lt=2**31)]
-Text = Annotated[str, Field(max_length=issues.MOST_BODY, pattern="^[^\0]*$")]
-Title = Annotated[str, Field(min_length=1, max_length=255, pattern="^[^\0]*$")]
+Text = Annotated[str, characters(0, issues.MOST_BODY)]
+Title = Annotated[str, characters(1, 255)]
 
 
 class NumberedEntry(RepositoryPart):

@@ -5,22 +5,22 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hub.cli.console.lookups import account
-from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry
+from hub.cli.state.base import Moment, PlatformId, RepositoryPart, Sha, StateEntry, characters
 from hub.cli.state.payloads import payload_of
 from store import Connection, Row
 from store.projection import projection_table
 from store.repositories import rule_suites
 
 Result = Literal["pass", "fail", "bypass"]
-Name = Annotated[str, Field(min_length=1, max_length=100, pattern="^[^\0]*$")]
+Name = Annotated[str, characters(1, 100)]
 
 
 class RuleSourceEntry(StateEntry):
     """The source of a rule: a ruleset with its id and name, or a protected_branch."""
 
     type: Name
-    id: Annotated[int, Field(ge=0, lt=2**63)] | None = None
-    name: Annotated[str, Field(max_length=255, pattern="^[^\0]*$")] | None = None
+    id: PlatformId | None = None
+    name: Annotated[str, characters(0, 255)] | None = None
 
 
 class RuleEvaluationEntry(StateEntry):
@@ -30,7 +30,7 @@ class RuleEvaluationEntry(StateEntry):
     enforcement: Literal["active", "evaluate", "deleted ruleset"]
     result: Literal["pass", "fail"]
     rule_type: Name
-    details: Annotated[str, Field(max_length=2_000, pattern="^[^\0]*$")] | None = None
+    details: Annotated[str, characters(0, 2_000)] | None = None
 
 
 class RuleSuiteEntry(RepositoryPart):
@@ -40,7 +40,7 @@ class RuleSuiteEntry(RepositoryPart):
 
     identified_by = ("repository", "id")
 
-    id: int = Field(ge=0, lt=2**63)
+    id: PlatformId
     actor: str | None = None
     ref: Annotated[str, Field(pattern="^refs/(heads|tags)/[^\0]{1,250}$")]
     before_sha: Sha

@@ -4,11 +4,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hub.cli.state.base import EnterprisePart, OrganizationPart
+from hub.cli.state.base import EnterprisePart, OrganizationPart, characters
 from store import Connection, Row
 from store.secret_scanning import secret_patterns
 
-Name = Annotated[str, Field(min_length=1, max_length=255, pattern="^[^\0]*$")]
+Name = Annotated[str, characters(1, 255)]
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Setting = Literal["not-set", "disabled", "enabled"]
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hub.cli.state.base import Moment, RepositoryPart, StateEntry
+from hub.cli.state.base import Moment, RepositoryPart, StateEntry, characters
 from hub.cli.state.payloads import payload_of
 from store import Connection, Row
 from store.projection import projection_table, workflow_projection
@@ -12,8 +12,8 @@ from store.workflows import concurrency, workflow_runs
 from store.workflows.concurrency_members import MOST_NAME
 
 Number = Annotated[int, Field(ge=1, lt=2**63)]
-Group = Annotated[str, Field(min_length=1, max_length=MOST_NAME, pattern="^[^\0]*$")]
-Path = Annotated[str, Field(min_length=1, max_length=1_000, pattern="^[^\0]*$")]
+Group = Annotated[str, characters(1, MOST_NAME)]
+Path = Annotated[str, characters(1, 1_000)]
 Status = Literal["queued", "in_progress", "completed", "requested", "waiting", "pending"]
 
 
@@ -64,7 +64,7 @@ class WorkflowRunEntry(RepositoryPart):
     identified_by = ("repository", "id")
 
     id: Number
-    name: Annotated[str, Field(min_length=1, max_length=255, pattern="^[^\0]*$")]
+    name: Annotated[str, characters(1, 255)]
     status: Status = "queued"
     attempt: Annotated[int, Field(ge=1, lt=2**31)] = 1
     created_at: Moment | None = None
@@ -82,7 +82,7 @@ class WorkflowRunEntry(RepositoryPart):
         workflow_projection.project_run(db, parent, {"workflow_run": run}, event)
         stored = workflow_runs.get(db, parent["id"], self.id)
         assert stored is not None, "it was put there"
-        attempt = self.given("attempt").get("attempt", stored["attempt"])
+        attempt = self.given_or("attempt", stored["attempt"])
         of_run = {"run_id": self.id, "run_attempt": attempt}
         for job in self.jobs:
             payload = {"workflow_job": payload_of(db, job) | of_run}
