@@ -1,7 +1,5 @@
 """`tocsin app install`, `uninstall`, `suspend` and `resume`: apps on users and organizations."""
 
-from collections.abc import Sequence
-
 import click
 
 from hub.api.apps import installation_changes
@@ -52,7 +50,7 @@ def install(
         app, account = lookups.integration(db, name), lookups.account(db, login)
         ctx = _context(db, configuration.settings, account)
         accepted = dict(permissions) or None
-        chosen = chosen_repositories(db, account, repos) if repos else None
+        chosen = lookups.repository_ids(db, account, repos) if repos else None
         found = installations.on_account(db, app["id"], account["id"])
         if found is None:
             made = installation_changes.install(ctx, app, account, accepted=accepted, chosen=chosen)
@@ -77,11 +75,6 @@ def _installation(
     """Return the context of a change of an installation, and the installation."""
     found = lookups.installation(db, name, login)
     return _context(db, configuration.settings, lookups.account(db, login)), found
-
-
-def chosen_repositories(db: Connection, account: Row, names: Sequence[str]) -> list[int]:
-    """Return the ids of an account's repositories. Raises Missing for an unknown name."""
-    return [lookups.repository(db, (account["login"], name))["id"] for name in names]
 
 
 @command(examples=["tocsin app uninstall Mill acme --yes"])

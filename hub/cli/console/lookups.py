@@ -1,5 +1,7 @@
 """Finding what the arguments of a command name: accounts, apps, repositories, hooks."""
 
+from collections.abc import Iterable
+
 from store import Connection, Row
 from store.accounts import accounts, apps, organizations
 from store.apps import installations
@@ -84,6 +86,11 @@ def repository_named(db: Connection, full_name: str) -> Row:
     """Return the repository `owner/name`. Raises Missing if there is none."""
     owner, _, name = full_name.partition("/")
     return repository(db, (owner, name))
+
+
+def repository_ids(db: Connection, account: Row, names: Iterable[str]) -> list[int]:
+    """Return the ids of an account's repositories. Raises Missing for an unknown name."""
+    return [repository(db, (account["login"], name))["id"] for name in names]
 
 
 def repository(db: Connection, full_name: tuple[str, str]) -> Row:

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from hub.cli.state.base import microseconds
 from store import Connection, Row, clock
 from store.database import upsert
 from store.errors import Invalid
@@ -15,7 +14,7 @@ def give(db: Connection, table: str, row: Row, created_at: datetime | None) -> b
     """
     if created_at is None:
         return False
-    moment = microseconds(created_at)
+    moment = clock.from_datetime(created_at)
     if not 0 <= moment <= db.now:
         raise Invalid(
             f"created_at must be from 1970-01-01 to now, {clock.iso(db.now)}:"

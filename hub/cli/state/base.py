@@ -16,7 +16,7 @@ from store.repositories import refs
 
 def _utc(moment: datetime) -> datetime:
     # This raises ValueError for a time that could not be shown.
-    microseconds(moment)
+    clock.from_datetime(moment)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -32,11 +32,6 @@ PlatformId = Annotated[int, Field(ge=0, lt=2**63)]
 def characters(least: int, most: int) -> Any:
     """Return the bounds of a text, as an annotation. The text has no NUL."""
     return Field(min_length=least or None, max_length=most, pattern="^[^\0]*$")
-
-
-def microseconds(moment: datetime) -> int:
-    """Return a time in microseconds since the epoch, as the store keeps times."""
-    return clock.from_datetime(moment)
 
 
 class StateEntry(BaseModel):

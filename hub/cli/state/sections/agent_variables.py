@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hub.cli.console.lookups import repository
+from hub.cli.console.lookups import repository_ids
 from hub.cli.state.base import OrganizationPart, characters
 from store import Connection, Row
 from store.agents import agent_repositories, agent_variables
@@ -30,7 +30,7 @@ class AgentVariableEntry(OrganizationPart):
         return row and {**row, "repositories": agent_repositories.ids(db, row["id"])}
 
     def write(self, db: Connection, parent: Row, before: Any) -> None:
-        selected = {repository(db, (parent["login"], name))["id"] for name in self.repositories}
+        selected = set(repository_ids(db, parent, self.repositories))
         if before is None:
             agent_variables.create(
                 db, parent["id"], self.name, self.value, self.visibility, selected

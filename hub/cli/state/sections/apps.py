@@ -10,13 +10,14 @@ from hub.cli.console import lookups
 from hub.cli.service.configuration import Settings
 from hub.cli.state.base import SectionEntry, StateEntry
 from hub.cli.state.changes import StateChange, secret
+from hub.cli.state.sections.hooks import changed_columns, with_secrets
 from hub.cli.traffic import api_context
 from hub.rest.context import Context
 from store import Connection, Row
 from store.accounts import apps
 from store.apps import app_hooks, app_keys, installations
 from store.errors import Conflict
-from store.hooks import hooks, option_secrets
+from store.hooks import hooks
 from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 from store.hooks.hook_options import DeliveryOptions
 
@@ -51,13 +52,7 @@ class AppHookEntry(StateEntry):
         if before is None:
             app_hooks.create(db, app, **fields)
             return True
-        known = {
-            **before,
-            "secret": hooks.secret_of(db, before),
-            "options": option_secrets.revealed(db, before),
-        }
-        given = {"options" if name == "delivery" else name for name in self.model_fields_set}
-        changes = {name: fields[name] for name in given if fields[name] != known[name]}
+        changes = changed_columns(self, fields, with_secrets(db, before))
         if changes:
             hooks.update(db, before, **changes)
         return bool(changes)
@@ -177,7 +172,8 @@ class InstallationEntry(SectionEntry):
     def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
         """Install the app, or change its installation."""
         account = lookups.account(db, self.account)
-        chosen = self._chosen(db, account)
+        names = self.repositories
+        chosen = None if names is None else lookups.repository_ids(db, account, names)
         emits = installation_changes.EMITS
         ctx = api_context.for_account(db, self._settings, account, emits)
         if before is None:
@@ -199,9 +195,3 @@ class InstallationEntry(SectionEntry):
         if self.suspended:
             return installation_changes.suspend(ctx, installation)
         return installation_changes.unsuspend(ctx, installation)
-
-    def _chosen(self, db: Connection, account: Row) -> list[int] | None:
-        if self.repositories is None:
-            return None
-        owner = account["login"]
-        return [lookups.repository(db, (owner, name))["id"] for name in self.repositories]

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from hub.cli.console.lookups import app
-from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, characters, microseconds
-from store import Connection, Row
+from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, characters
+from store import Connection, Row, clock
 from store.checks import check_annotations, check_runs, check_suites
 from store.errors import Conflict
 from store.repositories import refs
@@ -107,7 +107,7 @@ class CheckRunEntry(RepositoryPart):
 
     def _standing(self) -> Row:
         times = self.given("started_at", "completed_at").items()
-        found: Row = {name: microseconds(time) for name, time in times if time is not None}
+        found: Row = {name: clock.from_datetime(time) for name, time in times if time is not None}
         if self.conclusion is not None:
             return {**found, "status": "completed", "conclusion": self.conclusion}
         if self.given("status"):

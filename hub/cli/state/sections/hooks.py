@@ -6,7 +6,7 @@ from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
 from hub.cli.console import lookups
 from hub.cli.console.lookups import account
-from hub.cli.state.base import FullName, SectionEntry
+from hub.cli.state.base import FullName, SectionEntry, StateEntry
 from hub.cli.state.changes import secret
 from store import Connection, Row
 from store.delivery import sources
@@ -87,10 +87,7 @@ class HookEntry(SectionEntry):
 
     def find(self, db: Connection, parent: Row) -> Row | None:
         row = hooks.by_url(db, self._target(db), self.url)
-        if row is None:
-            return None
-        known = {"secret": hooks.secret_of(db, row), "options": option_secrets.revealed(db, row)}
-        return {**row, **known}
+        return row and with_secrets(db, row)
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         fields = self._columns()
@@ -99,9 +96,7 @@ class HookEntry(SectionEntry):
             made = hooks.create(db, target, url=self.url, most=self._most, **fields)
             self._import_key(db, made, overlap=0)
             return
-        given = {"options" if name == "delivery" else name for name in self.model_fields_set}
-        changes = {name: fields[name] for name in given & fields.keys()}
-        changes = {name: value for name, value in changes.items() if value != before[name]}
+        changes = changed_columns(self, fields, before)
         if changes:
             before = hooks.update(db, before, most=self._most, **changes)
         self._import_key(db, before, overlap=signing_keys.OVERLAP)
@@ -118,3 +113,15 @@ class HookEntry(SectionEntry):
             "secret": secret(self.secret),
             "options": self.delivery.model_dump(exclude_none=True),
         }
+
+
+def with_secrets(db: Connection, hook: Row) -> Row:
+    """Return a hook with its secret and its options in plain text."""
+    revealed = {"secret": hooks.secret_of(db, hook), "options": option_secrets.revealed(db, hook)}
+    return hook | revealed
+
+
+def changed_columns(entry: StateEntry, columns: Row, before: Row) -> Row:
+    """Return the columns that the document has, and that differ from the hook's present ones."""
+    given = {"options" if name == "delivery" else name for name in entry.model_fields_set}
+    return {name: columns[name] for name in given & columns.keys() if columns[name] != before[name]}

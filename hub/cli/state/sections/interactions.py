@@ -5,8 +5,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from hub.cli.console.lookups import account, organization, repository_named, user
-from hub.cli.state.base import FullName, Moment, SectionEntry, microseconds
-from store import Connection, Row
+from hub.cli.state.base import FullName, Moment, SectionEntry
+from store import Connection, Row, clock
 from store.repositories import interaction_limits, pull_request_caps
 from store.repositories.pull_request_caps import LEAST, MOST
 
@@ -48,7 +48,7 @@ class InteractionLimitEntry(SectionEntry):
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         """Set the limit. Raises Conflict for a repository whose owner has a limit."""
-        given = None if self.expires_at is None else microseconds(self.expires_at)
+        given = None if self.expires_at is None else clock.from_datetime(self.expires_at)
         over = given is not None and given <= db.now
         same = before is not None and before["allowed"] == self.limit
         if over or (same and given in (None, before and before["expires_at"])):

@@ -1,9 +1,9 @@
 """The section `invitations`: invitations to repositories."""
 
 from hub.cli.console.lookups import user
-from hub.cli.state.base import Moment, RepositoryPart, microseconds
+from hub.cli.state.base import Moment, RepositoryPart
 from hub.cli.state.sections.repositories import Role
-from store import Connection, Row
+from store import Connection, Row, clock
 from store.repositories import invitations, membership_dump
 
 
@@ -47,6 +47,6 @@ class InvitationEntry(RepositoryPart):
         found = {
             "permissions": ("role", self.permissions),
             "inviter": ("inviter_id", None if inviter is None else user(db, inviter)["id"]),
-            "expires_at": ("expires_at", None if ends is None else microseconds(ends)),
+            "expires_at": ("expires_at", None if ends is None else clock.from_datetime(ends)),
         }
         return dict(found[name] for name in found if new or name in self.model_fields_set)

@@ -5,10 +5,10 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from hub.cli.console.lookups import account
-from hub.cli.state.base import Moment, PlatformId, RepositoryPart, Sha, StateEntry, microseconds
+from hub.cli.state.base import Moment, PlatformId, RepositoryPart, Sha, StateEntry
 from hub.cli.state.changes import StateChange
 from hub.cli.state.sections.issues import Number, Text, Title
-from store import Connection, Row
+from store import Connection, Row, clock
 from store.errors import existing
 from store.issues import issue_events, issues
 from store.issues.issue_event_kinds import KINDS
@@ -178,7 +178,7 @@ class IssueEventEntry(OnIssueEntry):
         happening = IssueEventData(
             self.event,
             account(db, self.actor)["id"],
-            microseconds(self.created_at),
+            clock.from_datetime(self.created_at),
             self.members(db),
             self.commit,
             None if self.source is None else issue_row(db, repo, self.source)["id"],

@@ -6,9 +6,9 @@ from pydantic import Field, SecretStr, model_validator
 
 from hub.api.apps.app_serializers import Level
 from hub.cli.console import lookups
-from hub.cli.state.base import Moment, SectionEntry, microseconds
+from hub.cli.state.base import Moment, SectionEntry
 from hub.cli.state.changes import StateChange, outcome_of, secret
-from store import Connection, Row
+from store import Connection, Row, clock
 from store.accounts import grants, sso, tokens
 from store.apps import installation_tokens
 from store.errors import Conflict
@@ -59,7 +59,7 @@ class TokenEntry(SectionEntry):
 
     def ends(self) -> int | None:
         """Return the expiry in microseconds since the epoch, or None."""
-        return None if self.expires_at is None else microseconds(self.expires_at)
+        return None if self.expires_at is None else clock.from_datetime(self.expires_at)
 
     def find(self, db: Connection, parent: Row) -> Row | None:
         every = tokens.list_all(db)
