@@ -113,29 +113,26 @@ def _shown(settings: Settings, name: str) -> Any:
     return "" if value is None else value
 
 
-def _settings(settings: Settings) -> Iterator[Finding]:
-    about, fine = "settings", True
+def _settings(settings: Settings) -> list[Finding]:
+    return list(_wrong_settings(settings)) or [good("settings", "the settings are valid")]
+
+
+def _wrong_settings(settings: Settings) -> Iterator[Finding]:
+    about = "settings"
     for name in unknown_variables():
-        fine = False
         yield warning(about, f"{name} is no setting", f"unset {name}, or correct its name")
     if settings.base_url is None and settings.host in ANY:
-        fine = False
         said = f"links begin with {settings.root()}, which clients cannot open"
         yield warning(about, said, "set base_url to the URL that clients use")
     errors = list(start_errors(settings))
     for error in errors:
-        fine = False
         yield bad(about, error, "correct the setting or its file: tocsin cannot start")
     if not errors:
         for complaint in tls.problems(settings, Clock().now()):
-            fine = False
             yield warning(about, complaint, "correct the setting, or get another certificate")
     if _is_taken(settings):
-        fine = False
         said = "admin_bind is the address on which the API is served"
         yield warning(about, said, "choose another port; only a worker alone can start like this")
-    if fine:
-        yield good(about, "the settings are valid")
 
 
 def _is_taken(settings: Settings) -> bool:
