@@ -1,7 +1,7 @@
 """`tocsin top`: rates, latency, backlog and endpoints, live."""
 
 import sys
-from typing import Any
+from dataclasses import dataclass
 
 import click
 from rich.console import Group
@@ -21,6 +21,7 @@ from store.hook_state import hook_health
 from store.hooks.hook_targets import name_of
 from store.monitoring import minute_counters, stats
 from store.monitoring.minute_counters import PeriodCounts
+from store.monitoring.stats import DeliveryStats
 
 # The time spans that are shown, in minutes.
 SPANS = {"last minute": 1, "15 minutes": 15, "hour": 60}
@@ -83,54 +84,59 @@ def _watch(store: Store, interval: float) -> None:
                 return
 
 
-def snapshot(db: Connection) -> dict[str, Any]:
-    """Return the current figures, with a fixed number of statements over at most 61 rows of
-    counts.
-    """
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The figures of one moment. `minutes` ends with the current, unfinished minute."""
+
+    now: int
+    minutes: list[PeriodCounts]
+    figures: DeliveryStats
+    slowest: list[Row]
+    failing: list[Row]
+
+    def spans(self) -> dict[str, PeriodCounts]:
+        """Return the sums of each span. Only "last minute" leaves out the unfinished minute."""
+        made = {}
+        for name, many in SPANS.items():
+            total = PeriodCounts()
+            for one in self.minutes[-1 - many : -1] if many == 1 else self.minutes[-many:]:
+                total.add_period(one)
+            made[name] = total
+        return made
+
+
+def snapshot(db: Connection) -> Snapshot:
+    """Return the current figures. The number of statements and of counted minutes is fixed."""
     now = db.now // MINUTE
     minutes = minute_counters.between(db, now - HOUR, now + 1, 1, None)
+    return Snapshot(
+        db.now,
+        [minutes.get(now - HOUR + at) or PeriodCounts() for at in range(HOUR + 1)],
+        stats.collect(db),
+        [_slow(row) for row in hook_health.slowest(db, None, WINDOW, LISTED)],
+        [_failing(row) for row in hook_health.failing(db, None, LISTED)],
+    )
+
+
+def _shape(found: Snapshot) -> Row:
+    figured = found.figures
     return {
-        "now": db.now,
-        "minutes": [minutes.get(now - HOUR + at) or PeriodCounts() for at in range(HOUR + 1)],
-        "figures": stats.collect(db),
-        "slowest": hook_health.slowest(db, None, WINDOW, LISTED),
-        "failing": hook_health.failing(db, None, LISTED),
-    }
-
-
-def _spans(found: dict[str, Any]) -> dict[str, PeriodCounts]:
-    """Return the sums of each span. Only "last minute" leaves out the current, unfinished
-    minute.
-    """
-    counted: list[PeriodCounts] = found["minutes"]
-    made = {}
-    for name, many in SPANS.items():
-        total = PeriodCounts()
-        for one in counted[-1 - many : -1] if many == 1 else counted[-many:]:
-            total.add_period(one)
-        made[name] = total
-    return made
-
-
-def _shape(found: dict[str, Any]) -> Row:
-    figured: stats.DeliveryStats = found["figures"]
-    return {
-        "at": output.format_time(found["now"]),
+        "at": output.format_time(found.now),
         "workers": len(figured.workers),
         "due": figured.due,
         "waiting_later": figured.later,
         "in_hand": figured.held,
         "oldest_seconds": round(figured.age / 1_000_000, 3),
-        "spans": [_counted(name, one) for name, one in _spans(found).items()],
-        "slowest": [_slow(row) for row in found["slowest"]],
-        "failing": [_failing(row) for row in found["failing"]],
+        "spans": [_counted(name, one) for name, one in found.spans().items()],
+        "slowest": found.slowest,
+        "failing": found.failing,
     }
 
 
-def _counted(name: str, one: PeriodCounts) -> Row:
-    minutes = SPANS[name]
+def _counted(span: str, one: PeriodCounts) -> Row:
+    minutes = SPANS[span]
     return {
-        "span": name,
+        "span": span,
         "minutes": minutes,
         "events": one.events,
         "events_per_minute": round(one.events / minutes, 2),
@@ -167,23 +173,23 @@ def _failing(row: Row) -> Row:
     }
 
 
-def _render(found: dict[str, Any], width: int) -> Group:
+def _render(found: Snapshot, width: int) -> Group:
     return Group(
         _head(found),
         Text(),
-        _rates(_spans(found)),
+        _rates(found.spans()),
         Text(),
-        _line(found["minutes"], width),
+        _line(found.minutes, width),
         Text(),
-        *_endpoints("slowest endpoints", [_slow(row) for row in found["slowest"]], width),
-        *_endpoints("failing endpoints", [_failing(row) for row in found["failing"]], width),
+        *_endpoints("slowest endpoints", found.slowest, width),
+        *_endpoints("failing endpoints", found.failing, width),
     )
 
 
-def _head(found: dict[str, Any]) -> Text:
-    figured: stats.DeliveryStats = found["figures"]
+def _head(found: Snapshot) -> Text:
+    figured = found.figures
     workers = len(figured.workers)
-    head = Text(f"tocsin  {output.plain(output.format_time(found['now']))}  ", style="bold")
+    head = Text(f"tocsin  {output.plain(output.format_time(found.now))}  ", style="bold")
     head.append(
         formatting.pluralize(workers, "worker"), style="not bold" if workers else "bold red"
     )
