@@ -63,45 +63,47 @@ def add(
 
     With --kind installation, LOGIN is the account on which the application is installed.
     """
-
-    if app is not None and kind not in (None, "installation"):
-        raise click.UsageError("an app's token has the app's kind, or the kind installation")
-    if kind == "installation" and app is None:
-        raise click.UsageError("a token of an installation belongs to an app: give --app too")
-    if fingerprint is not None and app is None:
-        raise click.UsageError("--fingerprint is for an application's token: give --app too")
-    if kind == "installation" and (scopes or fingerprint is not None):
-        raise click.UsageError(
-            "an installation's token has permissions, and no scopes or fingerprint"
-        )
+    _check(kind, app, fingerprint, scopes)
+    allowed = dict(permissions)
 
     def make(db: Connection) -> tuple[str, Row]:
         account_id = lookups.account(db, login)["id"]
-        given: dict[str, Any] = {
-            "scopes": scopes,
-            "permissions": dict(permissions),
-            "note": note,
-            "fingerprint": fingerprint,
-            "expires_at": None if expires is None else db.now + expires,
-        }
-        if app is not None and kind is None:
-            return grants.issue(db, lookups.app(db, app), account_id, **given)
+        ends = None if expires is None else db.now + expires
+        given: dict[str, Any] = {"note": note, "expires_at": ends}
+        if app is not None and kind is not None:
+            found = lookups.installation(db, app, login)
+            return installation_tokens.create(db, found, wanted=allowed, **given)
+        given |= {"scopes": scopes, "permissions": allowed, "fingerprint": fingerprint}
         if app is not None:
-            del given["scopes"], given["fingerprint"]
-            return installation_tokens.create(
-                db, lookups.installation(db, app, login), wanted=given.pop("permissions"), **given
-            )
+            return grants.issue(db, lookups.app(db, app), account_id, **given)
         return tokens.create(db, account_id, kind=kind or "personal", **given)
 
+    # Only the value goes to standard output, so that a script can read it.
+    value, row = store.write_sync(make)
+    click.echo(value)
+    output.print_note(f"token {row['id']} of {login}; this value is not shown again")
+
+
+def _check(
+    kind: str | None, app: str | None, fingerprint: str | None, scopes: tuple[str, ...]
+) -> None:
+    """Raise UsageError if the options exclude each other, and Invalid for an unknown scope."""
+    installed = kind == "installation"
+    if app is not None and kind is not None and not installed:
+        raise click.UsageError("an app's token has the app's kind, or the kind installation")
+    if installed and app is None:
+        raise click.UsageError("a token of an installation belongs to an app: give --app too")
+    if fingerprint is not None and app is None:
+        raise click.UsageError("--fingerprint is for an application's token: give --app too")
+    if installed and (scopes or fingerprint is not None):
+        raise click.UsageError(
+            "an installation's token has permissions, and no scopes or fingerprint"
+        )
     unknown = sorted(set(scopes) - tokens.SCOPES)
     if unknown:
         raise Invalid(
             f"{unknown[0]!r} is no scope; the scopes are {', '.join(sorted(tokens.SCOPES))}"
         )
-    # Only the value goes to standard output, so that a script can read it.
-    value, row = store.write_sync(make)
-    click.echo(value)
-    output.print_note(f"token {row['id']} of {login}; this value is not shown again")
 
 
 @token.command("list", examples=["tocsin token list"])
