@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -14,6 +15,11 @@ from store.crypto.vault import open_vault
 from store.errors import Unprepared, Unusable, from_os_error
 
 RUNNING = Path("/run/systemd/system")
+READERS = {
+    "tocsin.sysusers": ("systemd-sysusers",),
+    "tocsin.tmpfiles": ("systemd-tmpfiles", "--create"),
+}
+"""The commands that apply the files of systemd_files.FRAGMENTS."""
 
 PREFIX = click.option(
     "--prefix",
@@ -59,7 +65,7 @@ def install(split: bool, prefix: Path | None, program: Path | None) -> None:
         raise from_os_error(f"cannot write {error.filename or root}", error) from None
     if _live(prefix):
         _load()
-    services = " ".join(one.path.name for one in wanted if one.path.suffix in (".service",))
+    services = " ".join(one.path.name for one in wanted if one.path.suffix == ".service")
     click.echo(f"\nTo start it, now and at every boot:\n\n  systemctl enable --now {services}")
     watched = "\n".join(f"  {files.directory() / name}" for name in files.FOR_PROMETHEUS)
     click.echo(f"\nTo watch it, alerts for Prometheus and a dashboard for Grafana:\n\n{watched}")
@@ -72,11 +78,7 @@ def uninstall(prefix: Path | None) -> None:
     root = prefix or Path("/")
     live = _live(prefix)
     _leave(set(), root, live=live)
-    try:
-        for path in files.FRAGMENTS.values():
-            _remove(root / path)
-    except OSError as error:
-        raise from_os_error(f"cannot remove {error.filename}", error) from None
+    _remove([root / path for path in files.FRAGMENTS.values()])
     if live:
         _run("systemctl", "daemon-reload")
     kept = [root / path for path in (files.KEY.parent, files.STATE) if (root / path).exists()]
@@ -98,21 +100,13 @@ def _leave(wanted: set[str], root: Path, *, live: bool) -> None:
     ]
     if live and unwanted:
         _run("systemctl", "disable", "--now", *(path.name for path in unwanted))
-    try:
-        for path in unwanted:
-            _remove(path)
-    except OSError as error:
-        raise from_os_error(f"cannot remove {error.filename}", error) from None
+    _remove(unwanted)
 
 
 def _load() -> None:
-    for path in files.FRAGMENTS.values():
-        command = ("systemd-sysusers",) if "sysusers.d" in path.parts else TMPFILES
-        _run(*command, f"/{path}")
+    for name, path in files.FRAGMENTS.items():
+        _run(*READERS[name], f"/{path}")
     _run("systemctl", "daemon-reload")
-
-
-TMPFILES = ("systemd-tmpfiles", "--create")
 
 
 def _key(root: Path) -> None:
@@ -144,10 +138,15 @@ def _replace(path: Path, text: str, mode: int) -> None:
         part.replace(path)
 
 
-def _remove(path: Path) -> None:
-    if path.exists():
-        path.unlink()
-        click.echo(f"removed  {path}")
+def _remove(paths: Iterable[Path]) -> None:
+    """Remove the files that exist."""
+    try:
+        for path in paths:
+            if path.exists():
+                path.unlink()
+                click.echo(f"removed  {path}")
+    except OSError as error:
+        raise from_os_error(f"cannot remove {error.filename}", error) from None
 
 
 def _run(*command: str) -> None:
