@@ -49,6 +49,12 @@ class Manual:
         """Return every entry of the contents, in order."""
         return [entry for part in self.contents for entry in part.entries]
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all pages except the contents, in the order of the contents."""
+        listed = [entry.name for entry in self.entries if entry.name in self.pages]
+        return [*dict.fromkeys([*listed, *(name for name in self.pages if name != INDEX)])]
+
     def file(self, path: str) -> bytes | None:
         """Return a file of the manual that is no page. Return None if there is none."""
         found = self._folder

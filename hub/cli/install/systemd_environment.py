@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from hub.cli.service.configuration import Settings
-from hub.cli.service.setting_list import Setting, all_settings
+from hub.cli.service.setting_list import Setting, all_settings, as_toml, default_of
 
 HEAD = """\
 # The settings of tocsin with their defaults. To change one, remove the `#`, then restart. A value
@@ -39,17 +39,14 @@ def _lines(setting: Setting) -> Iterator[str]:
 
 
 def _value(name: str) -> str:
-    field = Settings.model_fields[name]
-    default = field.get_default(call_default_factory=True, validated_data={})
+    default = default_of(Settings.model_fields[name])
     return "" if default is None else _quoted(_text(default))
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool | list | dict):
         return orjson.dumps(value).decode()
-    if isinstance(value, float):
-        return f"{value:g}" if abs(value) < 1_000_000 else str(int(value))
-    return str(value)
+    return as_toml(value) if isinstance(value, float) else str(value)
 
 
 def _quoted(text: str) -> str:

@@ -108,9 +108,7 @@ def _only(pages: Manual, wanted: str) -> ManualTopic:
         names = "\n".join(f"  {one.name}  ({one.page.title})" for one in mentioned[:MOST_MENTIONED])
         raise Missing(f"No topic is called {wanted!r}. These mention it:\n{names}")
     close = topics.close(pages, wanted, list(COMMANDS))
-    meant = (
-        f"Did you mean {' or '.join(map(repr, close))}?" if close else "`tocsin help` lists them."
-    )
+    meant = f"Did you mean {close}?" if close else "`tocsin help` lists them."
     raise Missing(f"No topic is called {wanted!r}. {meant}")
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from hub.cli.console.similar_names import similar_names
 from hub.manual.library import Manual
 from hub.manual.markdown import slug
-from hub.manual.page import INDEX, Page
+from hub.manual.page import Page
 
 # The folder of reference pages. Most of their headings are commands or paths, so they come last.
 REFERENCE = "reference/"
@@ -43,11 +43,8 @@ class ManualTopic:
 
 def pages(manual: Manual) -> list[ManualTopic]:
     """Return a topic for each page, in the order of the contents."""
-    listed = [entry.name for entry in manual.entries if entry.name in manual.pages]
-    others = [name for name in manual.pages if name not in listed and name != INDEX]
-    return [
-        ManualTopic(manual.pages[name], title=manual.pages[name].title) for name in listed + others
-    ]
+    found = (manual.pages[name] for name in manual.names)
+    return [ManualTopic(page, title=page.title) for page in found]
 
 
 def headings(manual: Manual) -> Iterator[ManualTopic]:
@@ -116,8 +113,8 @@ def _has(topic: ManualTopic, words: list[str]) -> bool:
     return all(any(one.startswith(word) for one in text) for word in words)
 
 
-def close(manual: Manual, wanted: str, commands: list[str]) -> list[str]:
-    """Return up to three names of pages, sections or commands that are similar to `wanted`."""
+def close(manual: Manual, wanted: str, commands: list[str]) -> str:
+    """Return the names of pages, sections or commands that are similar to `wanted`, or ""."""
     names = [one.name for one in pages(manual)] + commands
     names += [one.anchor for one in headings(manual)]
-    return get_close_matches(slug(wanted), dict.fromkeys(names), n=3)
+    return similar_names(slug(wanted), dict.fromkeys(names))

@@ -39,7 +39,7 @@ def all_settings() -> list[Setting]:
 
 
 def _setting(name: str, field: FieldInfo) -> Setting:
-    default = field.get_default(call_default_factory=True, validated_data={})
+    default = default_of(field)
     return Setting(
         name,
         f"{PREFIX}{name.upper()}",
@@ -47,6 +47,11 @@ def _setting(name: str, field: FieldInfo) -> Setting:
         "" if default is None else as_toml(default),
         field.description or "",
     )
+
+
+def default_of(field: FieldInfo) -> Any:
+    """Return the default of a setting, or None if it has none."""
+    return field.get_default(call_default_factory=True, validated_data={})
 
 
 def _kind(annotation: Any) -> str:
