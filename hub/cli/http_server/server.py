@@ -37,7 +37,7 @@ class Server(uvicorn.Server):
     `signals` handles the signals instead of uvicorn.
     """
 
-    def __init__(self, app: ASGIApp, state: State, last_call: float = LAST_CALL) -> None:
+    def __init__(self, app: ASGIApp, state: State, last_call: float) -> None:
         self._last_call = last_call
         super().__init__(
             uvicorn.Config(
@@ -187,7 +187,7 @@ def url_of(bound: socket.socket, scheme: str = "http") -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def url_of_all(bound: Sequence[socket.socket], scheme: str = "http") -> str:
+def url_of_all(bound: Sequence[socket.socket], scheme: str) -> str:
     """Return the root URL of the first TCP socket, or `unix:PATH` if all are Unix sockets."""
     for one in bound:
         if one.family != socket.AF_UNIX:

@@ -20,7 +20,7 @@ def code(text: object) -> str:
     return f"`{text}`" if text != "" else ""
 
 
-def fence(text: str, language: str = "") -> str:
+def fence(text: str, language: str) -> str:
     """Return a code block."""
     return f"```{language}\n{text.rstrip()}\n```"
 

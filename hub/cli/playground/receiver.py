@@ -44,7 +44,7 @@ class Receiver:
         show: Callable[[ReceivedDelivery], None],
         *,
         answer: Answerer,
-        secret: str | None = None,
+        secret: str | None,
     ) -> None:
         self._show = show
         self._answer = answer

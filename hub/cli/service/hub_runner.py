@@ -38,8 +38,8 @@ class RunningHub:
         guard: Guard,
         sockets: Sequence[socket.socket],
         observability: Observability,
-        encryption: TLSContext | None = None,
-        trials: TrialSender | None = None,
+        encryption: TLSContext | None,
+        trials: TrialSender,
     ) -> None:
         self._trials = trials
         self._store = store
@@ -71,8 +71,7 @@ class RunningHub:
             pull_queue=FetchQueue(settings, self._observability.tracer),
         )
         reconfigure_guard(self._guard, settings)
-        if self._trials is not None:
-            self._trials.settings = settings
+        self._trials.settings = settings
         self.limiter.limits = limits_of(settings, settings.max_in_flight)
         if self.tls is not None and certificate is not None:
             self.tls.use(certificate)

@@ -139,7 +139,7 @@ def _cut(text: str, most: int) -> str:
     return f"{text[:head]}...({len(text) - most} more)...{text[head - most :]}"
 
 
-def set_up(level: str, form: str = "auto") -> None:
+def set_up(level: str, form: str) -> None:
     """Log records of this level or a more severe one, in the format `human`, `json` or `auto`."""
     journal = is_journal()
     if form == "auto":
