@@ -88,6 +88,11 @@ def repository_named(db: Connection, full_name: str) -> Row:
     return repository(db, (owner, name))
 
 
+def repository_id(db: Connection, full_name: tuple[str, str] | None) -> int | None:
+    """Return the id of the repository that a listing is limited to, or None for no limit."""
+    return None if full_name is None else int(repository(db, full_name)["id"])
+
+
 def repository_ids(db: Connection, account: Row, names: Iterable[str]) -> list[int]:
     """Return the ids of an account's repositories. Raises Missing for an unknown name."""
     return [repository(db, (account["login"], name))["id"] for name in names]

@@ -82,9 +82,7 @@ def list_deliveries(
     it is made. With --json too, each attempt is a line of JSON.
     """
     store.read_sync(lookups.check_hook, hook_id)
-    repo_id = None
-    if full_name is not None:
-        repo_id = store.read_sync(lookups.repository, full_name)["id"]
+    repo_id = store.read_sync(lookups.repository_id, full_name)
     if follow:
         _follow(store, state, hook_id, repo_id, event, limit, as_json)
         return

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from hub.cli.service.configuration import explanation
 from hub.cli.traffic import endpoint_options
+from hub.cli.traffic.endpoint_options import DEFAULT
 from store import Row
 from store.errors import Invalid
 from store.formats.formats import FORMATS
@@ -154,7 +155,7 @@ def merged(before: Row, changes: dict[str, Any]) -> Row:
         former = found.pop(name, None)
         if name in endpoint_options.GROUPS:
             found[name] = endpoint_options.combined(former, value)
-        elif value not in ("default", ("default",)):
+        elif value not in (DEFAULT, (DEFAULT,)):
             found[name] = READERS.get(name, str)(value)
     try:
         return DeliveryOptions.model_validate(found).model_dump(exclude_none=True)

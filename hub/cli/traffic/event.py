@@ -37,7 +37,7 @@ def list_events(
     """List the received events, newest first."""
 
     def find(db: Connection) -> list[Row]:
-        repo_id = None if full_name is None else lookups.repository(db, full_name)["id"]
+        repo_id = lookups.repository_id(db, full_name)
         return event_queries.newest(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
 
     rows = [_shape(row) for row in store.read_sync(find)]

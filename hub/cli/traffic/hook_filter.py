@@ -58,9 +58,9 @@ def test_filter(
 
     def test(db: Connection) -> DryRun:
         hook = find(db, hook_id)
-        return filtering.test(filtering.filter_of(hook, given), _document(db, hook))
+        return filtering.test(filtering.filter_of(hook, given), document(db, hook))
 
-    def _document(db: Connection, hook: Row) -> filtering.Document:
+    def document(db: Connection, hook: Row) -> filtering.Document:
         if payload is not None:
             called = name or filtering.usual_event(hook)
             return filtering.pasted(called, event_envelope.action_of(payload), payload)

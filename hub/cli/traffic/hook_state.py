@@ -60,14 +60,18 @@ def resume(store: Store, hook_id: int) -> None:
     def end(db: Connection) -> tuple[Row, int]:
         hook = find(db, hook_id)
         hook_pauses.resume(db, hook)
-        health = hook_health.get(db, hook_id)
-        return hook, 0 if health is None else int(health["waiting"])
+        return hook, _count_waiting(db, hook_id)
 
     hook, waiting = store.write_sync(end)
     state = "was not paused" if hook["paused_at"] is None else "is resumed"
     click.echo(f"hook {hook_id} {state}; {_waiting(waiting)}")
     if not hook["active"]:
         output.print_note(f"it is inactive: `tocsin hook enable {hook_id}` makes it active")
+
+
+def _count_waiting(db: Connection, hook_id: int) -> int:
+    health = hook_health.get(db, hook_id)
+    return 0 if health is None else int(health["waiting"])
 
 
 def _waiting(many: int) -> str:
@@ -138,8 +142,7 @@ def remove(configuration: Configuration, hook_id: int, yes: bool) -> None:
     """
 
     def look(db: Connection) -> tuple[Row, int]:
-        hook, health = find(db, hook_id), hook_health.get(db, hook_id)
-        return hook, 0 if health is None else int(health["waiting"])
+        return find(db, hook_id), _count_waiting(db, hook_id)
 
     def end(db: Connection) -> None:
         hook = find(db, hook_id)

@@ -74,7 +74,7 @@ def replay(
 
     def count(db: Connection) -> tuple[ReplaySelection, int, int]:
         lookups.check_hook(db, hook_id)
-        repo_id = None if full_name is None else lookups.repository(db, full_name)["id"]
+        repo_id = lookups.repository_id(db, full_name)
         chosen = ReplaySelection(since, until, repo_id, hook_id, event, failed)
         return chosen, *replay_selection.total(db, chosen, after)
 
