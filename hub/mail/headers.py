@@ -1,5 +1,4 @@
-"""The policy for the headers of mails: links and ids are never folded or encoded, and a text is
-never decoded.
+"""The policy for the headers of mails: links and ids stay whole, and a text is never decoded.
 
 The standard library encodes words that are longer than a line, and no mail program finds a link in
 that. It decodes encoded words, which may stand for line ends and so for more headers.

@@ -42,13 +42,6 @@ class Page:
         return sections[0].title if sections else self.name
 
     @property
-    def folder(self) -> str:
-        """Return the part of the manual that the page belongs to. It is empty for a page of its
-        own.
-        """
-        return self.name.rpartition("/")[0]
-
-    @property
     def anchors(self) -> set[str]:
         return {one.anchor for one in self.sections}
 

@@ -29,10 +29,9 @@ def _part(value: Any) -> str:
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Return `text` with control characters escaped, so that foreign text cannot control the
-    terminal.
+    """Return `text` with control characters escaped. `lines` keeps line ends and tabs.
 
-    `lines` keeps line ends and tabs.
+    Text from outside then cannot control the terminal.
     """
     kept = "\n\t" if lines else ""
     return "".join(

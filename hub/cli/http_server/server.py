@@ -66,9 +66,7 @@ class Server(uvicorn.Server):
         self.listening.set()
 
     async def on_tick(self, counter: int) -> bool:
-        """Run uvicorn's tick, ten times a second, and end the connections whose deadline has
-        passed.
-        """
+        """Run uvicorn's tick, ten times a second. End connections whose deadline has passed."""
         if counter % SWEEP == 0:
             self._sweep()
         return await super().on_tick(counter)
@@ -197,8 +195,9 @@ def url_of_all(bound: Sequence[socket.socket], scheme: str) -> str:
 
 @contextlib.contextmanager
 def signals(call: Callable[[], None]) -> Iterator[None]:
-    """Call `call` on the first SIGINT or SIGTERM during the block. The second one ends the
-    process.
+    """Call `call` on the first SIGINT or SIGTERM during the block.
+
+    The second signal ends the process.
     """
     loop = asyncio.get_running_loop()
     seen = False

@@ -39,9 +39,7 @@ class ServerLimits:
     documentation_url: str = ""
 
     def group_of(self, address: str) -> str | None:
-        """Return the network that an address is counted with, or None if the address has no
-        limit.
-        """
+        """Return the network that an address is counted with, or None if it has no limit."""
         if self.proxies.is_proxy(address):
             return None
         if not self.loopback_counts and is_loopback(address):
@@ -50,9 +48,7 @@ class ServerLimits:
 
 
 def limits_of(settings: HubSettings, max_in_flight: int) -> ServerLimits:
-    """Return the limits from the settings. `max_in_flight` is the number of concurrent
-    deliveries.
-    """
+    """Return the limits from the settings. Up to `max_in_flight` deliveries need files too."""
     most = settings.max_connections or spare_files(max_in_flight)
     each = settings.max_connections_per_address
     return ServerLimits(

@@ -8,9 +8,7 @@ from hub.cli.http_server.connection_limiter import ConnectionLimiter
 
 
 class State(ServerState):
-    """uvicorn's server state with the connection limiter and the TLS context, which is None for
-    HTTP.
-    """
+    """uvicorn's server state with the connection limiter and, for HTTPS, the TLS context."""
 
     def __init__(self, limiter: ConnectionLimiter, tls: ssl.SSLContext | None) -> None:
         super().__init__()

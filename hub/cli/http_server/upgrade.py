@@ -44,8 +44,9 @@ def has_body(headers: Sequence[Header]) -> bool:
 
 
 def body_parser(headers: Sequence[Header], receiver: BodyReceiver) -> HttpRequestParser:
-    """Return a parser for the body after a head with these headers. The parser must have accepted
-    them.
+    """Return a parser for the body after a head with these headers.
+
+    The connection's parser must have accepted them.
     """
     framing = b"".join(b"%s: %s\r\n" % header for header in headers if header[0] in FRAMING)
     parser = HttpRequestParser(LastBody(receiver))

@@ -131,8 +131,9 @@ def _is_over(row: Row | None, asked_at: int) -> bool:
 
 
 def no_worker_runs(store: Store) -> bool:
-    """Return whether no worker runs. If the database allows one worker only, this process becomes
-    it.
+    """Return whether no worker runs.
+
+    If the database allows one worker only, and none runs, this process becomes it.
     """
     if store.engine.single_worker:
         return store.engine.acquire_worker_lock()

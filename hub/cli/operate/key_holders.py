@@ -37,9 +37,7 @@ def _held(path: Path) -> list[Key]:
 
 
 def without(key: Key, keys: list[Key], *, first: bool) -> list[str]:
-    """Return the services that do not have a key yet. With `first`, it must be the
-    encrypting key.
-    """
+    """Return the services that do not have a key yet, or with `first`, do not encrypt with it."""
     return [
         service
         for service, held in given(keys).items()

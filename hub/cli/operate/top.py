@@ -222,9 +222,7 @@ def _rates(spans: dict[str, PeriodCounts]) -> Table:
 
 
 def _line(minutes: list[PeriodCounts], width: int) -> Text:
-    """Return a chart of the attempts in each of the latest minutes, as many as fit, and the
-    maximum.
-    """
+    """Return a chart of the attempts in each minute, as many as fit, and the maximum."""
     title, most = "attempts a minute  ", max(one.delivered + one.failed for one in minutes)
     end = f"  most {formatting.number(most)}"
     shown = minutes[-max(width - len(title) - len(end), 1) :]

@@ -85,8 +85,9 @@ async def _demo(directory: Path, *, stays: bool) -> bool:
 async def _running(
     scene: DemoScene, settings: Settings, dashboard: DemoDashboard
 ) -> AsyncIterator[tuple[str, str]]:
-    """Run the hub, the worker and the receiver during the block. Yields the URLs of hub and
-    receiver.
+    """Run the hub, the worker and the receiver during the block.
+
+    Yields the URLs of hub and receiver.
     """
     try:
         async with contextlib.AsyncExitStack() as stack:

@@ -48,8 +48,9 @@ class AdminListener:
         self.limiter = ConnectionLimiter(ServerLimits())
 
     async def change(self, settings: Settings) -> None:
-        """Answer with these settings from now on. If they are wrong, raises Unusable, and the
-        former application goes on answering.
+        """Answer with these settings from now on.
+
+        Raises Unusable if they are wrong. The former application then goes on answering.
         """
         limits = limits_of(settings, settings.max_in_flight)
         # Imported here, because few daemons have this listener, and the import loads the whole hub
@@ -71,8 +72,9 @@ async def running_admin(
     *,
     describes: bool,
 ) -> AsyncIterator[AdminListener | None]:
-    """Serve administrators during the block. Yields None if the settings name no address for
-    that.
+    """Serve administrators during the block, if the settings name an address for them.
+
+    Otherwise, yields None.
     """
     if settings.admin_bind is None:
         yield None

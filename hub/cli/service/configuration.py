@@ -102,9 +102,7 @@ def unknown_variables() -> list[str]:
 
 
 def _value(field: FieldInfo, text: str) -> Any:
-    """Convert a variable's text: a list is JSON or separated by commas, a table is JSON, others are
-    text.
-    """
+    """Convert a variable's text. A list is JSON or separated by commas, and a table is JSON."""
     if _is_any_of(field.annotation, (list,)) and not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",")]
     if not _is_any_of(field.annotation, (list, dict)):
@@ -150,9 +148,7 @@ def configure(given: Mapping[str, Any], config: Path | None = None) -> Configura
 def _layers(
     given: Mapping[str, Any], config: Path | None
 ) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    """Yield each source and its values, the weakest first. The source of the environment is
-    None.
-    """
+    """Yield each source and its values, the weakest first. None stands for the environment."""
     path = settings_file(config)
     if path is not None:
         yield str(path), _read(path)

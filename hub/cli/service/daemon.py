@@ -93,10 +93,10 @@ class Daemon:
             self.record.keep(self.settings)
 
     async def change(self, wanted: Settings) -> list[str]:
-        """Apply these settings, as far as they can change at runtime. Return the names of changed
-        settings.
+        """Apply these settings, as far as they can change at runtime.
 
-        Raises Unusable, and changes nothing, if they are wrong.
+        Return the names of changed settings. Raises Unusable, and changes nothing, if they are
+        wrong.
         """
         old = self.settings
         fixed = _fixed(wanted, old)

@@ -143,8 +143,9 @@ def effective(configuration: Configuration) -> Configuration:
 def _settings_of_daemons(
     data_dir: Path,
 ) -> tuple[Mapping[str, Any], Mapping[str, Any], set[str]]:
-    """Return the settings of the daemons that run, those with a hidden part, and the names of the
-    secret ones.
+    """Return the settings of the daemons that run: open ones, and ones with a hidden part.
+
+    Return also the names of the secret ones.
     """
     found: dict[str, Any] = {}
     hidden: dict[str, Any] = {}

@@ -53,8 +53,9 @@ class RunningHub:
         self.url = url_of_all(sockets, "http" if encryption is None else "https")
 
     async def change(self, settings: Settings) -> None:
-        """Answer with these settings from now on. Raises Unusable, and changes nothing, if they are
-        wrong.
+        """Answer with these settings from now on.
+
+        Raises Unusable, and changes nothing, if they are wrong.
         """
         listening = [one for one in self._sockets if one.family != socket.AF_UNIX]
         if listening:

@@ -66,10 +66,10 @@ class LineFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as a JSON object: `ts`, `level`, `logger`, `message`, context and
-    `exception`.
+    """Formats a record as a JSON object.
 
-    The context has members such as `request_id`, `delivery_id` and `hook_id`.
+    It has `ts`, `level`, `logger`, `message`, `exception`, and a context with members such as
+    `request_id`, `delivery_id` and `hook_id`.
     """
 
     def __init__(self, *, journal: bool) -> None:

@@ -1,7 +1,7 @@
-"""The messages to the service manager, by the protocol of sd_notify(3), and the watchdog's interval
-and the sockets that it passes on.
+"""The messages to the service manager, by the protocol of sd_notify(3).
 
-Without a service manager, no message is sent, and there are no interval and no sockets.
+It passes on the watchdog's interval and sockets. Without a service manager, no message is sent, and
+there are no interval and no sockets.
 """
 
 import errno
@@ -90,8 +90,9 @@ def _on_one_line(text: str) -> str:
 
 
 def watchdog_seconds() -> float | None:
-    """Return the seconds within which the service manager expects a sign of life, or None if it
-    expects none.
+    """Return the seconds within which the service manager expects a sign of life.
+
+    It is None if it expects none.
     """
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None

@@ -146,8 +146,9 @@ def _names(certificate: "Certificate") -> Iterator[str]:
 
 
 def problems(settings: HubSettings, now: int) -> Iterator[str]:
-    """Yield the errors that clients will get: the certificate does not fit base_url, is not valid
-    now, or ends soon.
+    """Yield the errors that clients get now or soon.
+
+    Each says that the certificate does not fit base_url, is not valid now, or ends soon.
     """
     if settings.tls_certificate is None:
         return

@@ -57,9 +57,7 @@ async def _ping(daemon: Daemon, patience: float) -> None:
 
 
 async def _write(daemon: Daemon) -> None:
-    """Run an empty transaction now and then, so that a stuck writer is noticed in an idle
-    hub too.
-    """
+    """Run an empty transaction now and then. It shows a stuck writer in an idle hub, too."""
     while True:
         with daemon.watchdog.watch("writing"), contextlib.suppress(StoreError):
             await daemon.store.write_relaxed(lambda db: None)

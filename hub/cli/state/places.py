@@ -42,8 +42,9 @@ def _line(root: yaml.Node | None, message: str) -> str:
 
 
 def _node_at(node: yaml.Node, parts: Sequence[str | int]) -> yaml.Node:
-    """Return the node of a place, or the innermost node around it. For a key, return the key's
-    node.
+    """Return the node of a place, or the innermost node around it.
+
+    The node of a member is the one of its key.
     """
     for number, part in enumerate(parts):
         found = next((each for name, each in _children(node) if name == part), None)

@@ -97,8 +97,10 @@ class OpenTelemetryTracer:
         trace_id: int,
         links: Sequence[TraceContext],
     ) -> SamplingResult:
-        """Return the sampler's decision. It is made for the origin's trace, if there is an origin,
-        so that both traces are exported or neither.
+        """Return the sampler's decision.
+
+        If there is an origin, it is made for the origin's trace. Then both traces are exported, or
+        neither.
         """
         return self._sampler.should_sample(
             _in(origin),
