@@ -74,17 +74,6 @@ def sections(tokens: "Sequence[Token]") -> Iterator[ManualSection]:
         yield ManualSection(*head, " ".join(texts))
 
 
-def links(tokens: "Sequence[Token]") -> Iterator[tuple[str, str]]:
-    """Yield the address and the text of each link of a page."""
-    for token in tokens:
-        children = token.children or []
-        for at, child in enumerate(children):
-            if child.type == "link_open":
-                yield str(child.attrGet("href")), _until_close(children, at)
-            elif child.type == "image":
-                yield str(child.attrGet("src")), child.content
-
-
 def to_html(tokens: "Sequence[Token]") -> str:
     """Return the HTML of a page, without scripts."""
     import nh3
@@ -145,12 +134,3 @@ def _text(token: "Token") -> str:
     return "".join(
         " " if one.type in ("softbreak", "hardbreak") else _text(one) for one in token.children
     )
-
-
-def _until_close(children: "Sequence[Token]", at: int) -> str:
-    texts = []
-    for one in children[at + 1 :]:
-        if one.type == "link_close":
-            break
-        texts.append(_text(one))
-    return "".join(texts)

@@ -45,10 +45,6 @@ class Page:
     def anchors(self) -> set[str]:
         return {one.anchor for one in self.sections}
 
-    @property
-    def links(self) -> list[tuple[str, str]]:
-        return list(markdown.links(self.tokens))
-
     def html(self, within: str = "") -> str:
         """Return the HTML.
 

@@ -44,7 +44,6 @@ def test_sections_have_anchors_that_differ() -> None:
     assert [one.anchor for one in page.sections] == ["first-steps", "whats-next", "whats-next-1"]
     assert page.title == "First steps"
     assert page.sections[0].text == "Begin here."
-    assert page.links == [("concepts.md#hub", "concepts"), ("images/a.png", "a picture")]
 
 
 def test_a_page_becomes_html() -> None:
