@@ -40,9 +40,7 @@ def show(store: Store, name: str, as_json: bool) -> None:
 
 
 def _id(db: Connection, name: str) -> int:
-    found = sources.by_name(db, name)
-    if found is None:
-        raise lookups.missing(f"source {name!r}", "source list")
+    found = lookups.known(sources.by_name(db, name), f"source {name!r}", "source list")
     return int(found["id"])
 
 

@@ -137,9 +137,7 @@ def show(store: Store, token_id: int, as_json: bool) -> None:
 
 def _find(db: Connection, token_id: int, more: str) -> Row:
     found = next((row for row in tokens.list_all(db) if row["id"] == token_id), None)
-    if found is None:
-        raise lookups.missing(f"token {token_id}{more}", "token list")
-    return found
+    return lookups.known(found, f"token {token_id}{more}", "token list")
 
 
 @token.command(examples=["tocsin token remove 7", "tocsin token remove 7 8 --yes"])

@@ -1,6 +1,7 @@
 """Finding what the arguments of a command name: accounts, apps, repositories, hooks."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from store import Connection, Row
 from store.accounts import accounts, apps, organizations
@@ -8,6 +9,8 @@ from store.apps import installations
 from store.errors import Invalid, Missing
 from store.hooks import hooks
 from store.repositories import repository_names
+
+T = TypeVar("T")
 
 
 def check_hook(db: Connection, hook_id: int | None) -> None:
@@ -19,6 +22,13 @@ def check_hook(db: Connection, hook_id: int | None) -> None:
 def missing(what: str, listing: str) -> Missing:
     """Return the error for an unknown name. It names the command that lists all names."""
     return Missing(f"there is no {what}: `tocsin {listing}` lists what there is")
+
+
+def known(found: T | None, what: str, listing: str) -> T:
+    """Return the thing that was found. Raises the error of `missing` if it is None."""
+    if found is None:
+        raise missing(what, listing)
+    return found
 
 
 def user(db: Connection, login: str) -> Row:
@@ -51,18 +61,12 @@ def rename_account(db: Connection, row: Row, name: str | None, email: str | None
 
 def organization(db: Connection, login: str) -> Row:
     """Return the organization with this login. Raises Missing if there is none."""
-    found = organizations.by_login(db, login)
-    if found is None:
-        raise missing(f"organization {login!r}", "org list")
-    return found
+    return known(organizations.by_login(db, login), f"organization {login!r}", "org list")
 
 
 def app(db: Connection, name: str) -> Row:
     """Return the application with this name. Raises Missing if there is none."""
-    found = apps.by_name(db, name)
-    if found is None:
-        raise missing(f"app {name!r}", "app list")
-    return found
+    return known(apps.by_name(db, name), f"app {name!r}", "app list")
 
 
 def integration(db: Connection, name: str) -> Row:
@@ -77,9 +81,7 @@ def installation(db: Connection, name: str, login: str) -> Row:
     """Return the application's installation on an account. Raises Missing if there is none."""
     found_app, found_account = integration(db, name), account(db, login)
     found = installations.on_account(db, found_app["id"], found_account["id"])
-    if found is None:
-        raise missing(f"installation of {name} on {login}", f"app show {name}")
-    return found
+    return known(found, f"installation of {name} on {login}", f"app show {name}")
 
 
 def repository_named(db: Connection, full_name: str) -> Row:
@@ -104,6 +106,4 @@ def repository(db: Connection, full_name: tuple[str, str]) -> Row:
     Raises Missing if there is none.
     """
     found = repository_names.find(db, *full_name)
-    if found is None:
-        raise missing(f"repository {'/'.join(full_name)!r}", "repo list")
-    return found
+    return known(found, f"repository {'/'.join(full_name)!r}", "repo list")

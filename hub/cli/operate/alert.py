@@ -112,9 +112,7 @@ def reopen(store: Store, name: str) -> None:
 
 def _find(db: Connection, name: str) -> Problem:
     found = next((one for one in problems.list_all(db, None) if one.name == name), None)
-    if found is None:
-        raise lookups.missing(f"problem {name!r}", "alert list")
-    return found
+    return lookups.known(found, f"problem {name!r}", "alert list")
 
 
 def _change(db: Connection, name: str, change: Callable[[Connection, Problem], None]) -> None:

@@ -50,9 +50,8 @@ def list_jobs(configuration: Configuration, as_json: bool) -> None:
 def show(configuration: Configuration, name: str, as_json: bool) -> None:
     """Show the job NAME with its last and next runs."""
     rows = {row["name"]: row for row in _rows(configuration.settings)}
-    if name not in rows:
-        raise lookups.missing(f"job {name!r}", "job list")
-    output.print_record(rows[name], as_json=as_json)
+    found = lookups.known(rows.get(name), f"job {name!r}", "job list")
+    output.print_record(found, as_json=as_json)
 
 
 def _rows(settings: Settings) -> list[Row]:

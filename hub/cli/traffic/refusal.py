@@ -34,9 +34,8 @@ def list_refusals(store: Store, limit: int, as_json: bool) -> None:
 def show(store: Store, refusal_id: int, as_json: bool) -> None:
     """Show a rejected event with the whole reason."""
     rows = store.read_sync(kept.page, limit=kept.KEPT)
-    found = next((row for row in rows if row["id"] == refusal_id), None)
-    if found is None:
-        raise lookups.missing(f"refusal {refusal_id}", "refusal list")
+    named = next((row for row in rows if row["id"] == refusal_id), None)
+    found = lookups.known(named, f"refusal {refusal_id}", "refusal list")
     output.print_record(_shape(found), as_json=as_json)
 
 

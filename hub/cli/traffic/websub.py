@@ -53,9 +53,7 @@ def show(store: Store, subscription_id: int, as_json: bool) -> None:
 
 def _find(db: Connection, subscription_id: int) -> Row:
     found = kept.get(db, subscription_id)
-    if found is None:
-        raise lookups.missing(f"WebSub subscription {subscription_id}", "websub list")
-    return found
+    return lookups.known(found, f"WebSub subscription {subscription_id}", "websub list")
 
 
 @websub.command(examples=["tocsin websub remove 3 --reason 'the feed has moved'"])
