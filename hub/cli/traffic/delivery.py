@@ -84,7 +84,9 @@ def list_deliveries(
     store.read_sync(lookups.check_hook, hook_id)
     repo_id = store.read_sync(lookups.repository_id, full_name)
     if follow:
-        _follow(store, state, hook_id, repo_id, event, limit, as_json)
+        events_of = None if repo_id is None else [repo_id]
+        wanted = AttemptFilter(hook_id=hook_id, event=event or "", events_of=events_of)
+        _follow(store, wanted, state, limit, as_json)
         return
     rows = store.read_sync(
         delivery_queries.page,
@@ -106,19 +108,11 @@ def list_deliveries(
 
 
 def _follow(
-    store: Store,
-    state: str | None,
-    hook_id: int | None,
-    repo_id: int | None,
-    event: str | None,
-    limit: int,
-    as_json: bool,
+    store: Store, wanted: AttemptFilter, state: str | None, limit: int, as_json: bool
 ) -> None:
     if state == STATES[FILTERED]:
         raise click.UsageError("--follow shows attempts, and filtered deliveries have none")
     first = limit if is_given(click.get_current_context(), "--limit") else FIRST
-    events_of = None if repo_id is None else [repo_id]
-    wanted = AttemptFilter(hook_id=hook_id, event=event or "", events_of=events_of)
     with until_interrupted():
         # Imported here, because most listings are without --follow.
         from hub.cli.traffic import tail

@@ -44,7 +44,7 @@ class IssueFieldEntry(OrganizationPart):
         )
 
     def find(self, db: Connection, parent: Row) -> Row | None:
-        return _field(db, parent["id"], self.name)
+        return _named(db, parent["id"], self.name)
 
     def write(self, db: Connection, parent: Row, before: Row | None) -> None:
         """Create or update the field. Raises Conflict if it exists with another type."""
@@ -86,12 +86,12 @@ class IssueFieldValueEntry(OnIssueEntry):
 
     def _field(self, db: Connection, repo: Row) -> Row:
         return existing(
-            _field(db, repo["owner_id"], self.field),
+            _named(db, repo["owner_id"], self.field),
             f"{repo['owner']} has no issue field {self.field!r}",
         )
 
 
-def _field(db: Connection, organization_id: int, name: str) -> Row | None:
+def _named(db: Connection, organization_id: int, name: str) -> Row | None:
     key = name.strip().lower()
     rows = issue_fields.of_organization(db, organization_id)
     return next((row for row in rows if row["name_key"] == key), None)
