@@ -155,20 +155,27 @@ class InputFile(click.File):
             raise from_os_error(f"cannot read {value}", error.__context__) from None
 
 
-class PairType(click.ParamType[tuple[str, str]]):
-    """A parameter of the form NAME=VALUE."""
+class TwoPartType(click.ParamType[tuple[str, str]]):
+    """A text of two parts. `name` shows its form, and `pattern` has a group for each part."""
 
-    name = "name=value"
+    pattern: re.Pattern[str]
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
         if isinstance(value, tuple):
             return value
-        name, equals, given = value.partition("=")
-        if not equals or not name or not given:
-            self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
-        return name, given
+        matched = self.pattern.fullmatch(value)
+        if matched is None:
+            self.fail(f"{value!r} is not {self.name.upper()}", param, ctx)
+        return matched[1], matched[2]
+
+
+class PairType(TwoPartType):
+    """A parameter of the form NAME=VALUE."""
+
+    name = "name=value"
+    pattern = re.compile("([^=]+)=(.+)", re.DOTALL)
 
 
 def distinct_names(
@@ -182,20 +189,11 @@ def distinct_names(
     return value
 
 
-class FullNameType(click.ParamType[tuple[str, str]]):
+class FullNameType(TwoPartType):
     """A repository's OWNER/NAME."""
 
     name = "owner/name"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        if isinstance(value, tuple):
-            return value
-        owner, slash, name = value.partition("/")
-        if not slash or not owner or not name or "/" in name:
-            self.fail(f"{value!r} is not OWNER/NAME", param, ctx)
-        return owner, name
+    pattern = re.compile("([^/]+)/([^/]+)")
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
