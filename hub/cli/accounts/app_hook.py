@@ -6,6 +6,7 @@ from hub.cli.console import lookups, options, output
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
+from hub.cli.traffic.hook_edit import NEW_HOOK
 from hub.ingest import hook_events
 from store import Connection, Row
 from store.apps import app_hooks
@@ -14,13 +15,7 @@ from store.apps import app_hooks
 @command(examples=["tocsin app hook Mill https://receiver.example/hook"])
 @click.argument("name")
 @click.argument("url")
-@click.option(
-    "--secret",
-    help="Its secret; `-` reads standard input.  [default: a random one, which is shown]",
-)
-@click.option("--content-type", type=click.Choice(("json", "form")), default="json",
-              show_default=True, help="The form of the payload.")  # fmt: skip
-@click.option("--insecure-ssl", is_flag=True, help="Do not verify the receiver's certificate.")
+@NEW_HOOK
 @options.configured
 def hook(
     configuration: Configuration,

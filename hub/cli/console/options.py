@@ -19,6 +19,7 @@ from store import Store, open_store
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 # The issuer that an authenticator app shows beside a user's one-time passwords.
 ISSUER = "tocsin"
@@ -40,6 +41,17 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 yes = click.option("--yes", is_flag=True, help="Remove it without asking.")
 
 
+def together(*options: Decorator) -> Decorator:
+    """Return a decorator that gives a command these options, in this order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 def _in_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.meta[times.IN_UTC] = value
 
@@ -54,11 +66,8 @@ utc = click.option(
 )
 
 
-def listing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that shows rows the options --json and --utc."""
-    return as_json(utc(command))
-
-
+listing = together(as_json, utc)
+"""The options of a command that shows rows."""
 limit = click.option(
     "--limit",
     type=click.IntRange(1, 10_000),

@@ -129,13 +129,6 @@ READERS: dict[str, Callable[[Any], Any]] = {
 """The parsers of the options that are not plain text."""
 
 
-def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
-
-
 def given_of(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the options that a command was given, by name, from its keyword arguments.
 

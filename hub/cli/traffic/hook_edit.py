@@ -19,6 +19,16 @@ from store.hooks.event_names import WILDCARD
 from store.hooks.hook_targets import HookTarget
 
 CONTENT_TYPES = ("json", "form")
+NEW_HOOK = options.together(
+    click.option(
+        "--secret",
+        help="Its secret; `-` reads standard input.  [default: a random one, which is shown]",
+    ),
+    click.option("--content-type", type=click.Choice(CONTENT_TYPES), default="json",
+                 show_default=True, help="The form of the payload."),
+    click.option("--insecure-ssl", is_flag=True, help="Do not verify the receiver's certificate."),
+)  # fmt: skip
+"""The options of all commands that make a hook."""
 
 
 @command(
@@ -37,14 +47,8 @@ CONTENT_TYPES = ("json", "form")
               type=EventType(),
               shell_complete=suggestions.event_names,
               help="An event, or '*' for all; repeatable.")  # fmt: skip
-@click.option(
-    "--secret",
-    help="Its secret; `-` reads standard input.  [default: a random one, which is shown]",
-)
-@click.option("--content-type", type=click.Choice(CONTENT_TYPES), default="json", show_default=True,
-              help="The form of the payload.")  # fmt: skip
-@click.option("--insecure-ssl", is_flag=True, help="Do not verify the receiver's certificate.")
-@delivery_options.decorate
+@NEW_HOOK
+@options.together(*delivery_options.OPTIONS)
 @options.configured
 def add(
     configuration: Configuration,
@@ -128,7 +132,7 @@ def _place_and_url(words: tuple[str, ...], *, around: bool) -> tuple[tuple[str, 
 @click.option("--content-type", type=click.Choice(CONTENT_TYPES), help="The form of the payload.")
 @click.option("--insecure-ssl/--verify-ssl", "insecure_ssl", default=None,
               help="Accept any certificate of the receiver, or verify it.")  # fmt: skip
-@delivery_options.decorate
+@options.together(*delivery_options.OPTIONS)
 @options.configured
 def edit(
     configuration: Configuration,

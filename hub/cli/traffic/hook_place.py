@@ -1,28 +1,23 @@
 """The target that a hook command names: a repository, an organization, or the installation."""
 
-from collections.abc import Callable
-from typing import Any
-
 import click
 
-from hub.cli.console import lookups, suggestions
+from hub.cli.console import lookups, options, suggestions
 from store import Connection
 from store.hooks import hook_targets
 from store.hooks.hook_targets import SYSTEM, HookTarget
 
-
-def around(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options --org and --system, which name a target around repositories."""
-    command = click.option(
-        "--system", is_flag=True, help="The whole installation, and not a repository."
-    )(command)
-    return click.option(
+around = options.together(
+    click.option(
         "--org",
         "organization",
         metavar="ORG",
         shell_complete=suggestions.logins,
         help="This organization, and not a repository.",
-    )(command)
+    ),
+    click.option("--system", is_flag=True, help="The whole installation, and not a repository."),
+)
+"""The options that name a target around repositories."""
 
 
 def find(

@@ -1,17 +1,14 @@
 """The options that `tocsin hook rotate-secret` and `tocsin hook rotate-key` share."""
 
-from collections.abc import Callable
-from typing import Any
-
 import click
 
-from hub.cli.console import output
+from hub.cli.console import options, output
 from hub.cli.console.arguments import DurationType
 from hub.cli.console.exclusions import Exclusion
 from store.errors import Conflict
 
 
-def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def overlapping(noun: str) -> options.Decorator:
     """Give a command the options for the time during which the old secret or key signs too."""
     overlap = click.option(
         "--overlap",
@@ -21,7 +18,7 @@ def overlapping(noun: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         help=f"How long the old {noun} also signs: at most 7d; 0s for never.",
     )
     end = click.option("--end", is_flag=True, help=f"End an overlap now; the present {noun} stays.")
-    return lambda command: overlap(end(command))
+    return options.together(overlap, end)
 
 
 def excluded_by_end(option: str) -> Exclusion:
