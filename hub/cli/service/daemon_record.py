@@ -46,27 +46,8 @@ class DaemonRecord:
         self._descriptor: int | None = None
 
     def write(self, settings: Settings) -> None:
-        """Replace the record by one of these settings, without secrets.
-
-        A `store` URL with a password is apart, and lacks it. Commands then know the database, and
-        may find a password in ~/.pgpass. A command with a URL of its own keeps that.
-        """
-        # Commands may run in another directory.
-        whole = {name: value.absolute() for name, value in settings if isinstance(value, Path)}
-        given = settings.model_copy(update=whole).model_dump(mode="json", exclude=SECRETS)
-        hidden = {}
-        if (bare := without_password(settings.store)) != settings.store:
-            del given["store"]
-            hidden["store"] = bare
-        record = {
-            "only": self._only,
-            "settings": given,
-            "hidden": hidden,
-            "secrets": [name for name in SECRETS if getattr(settings, name) is not None],
-            "damage": self.damage,
-            "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-        }
-        content = orjson.dumps(record)
+        """Replace the record by one of these settings."""
+        content = orjson.dumps(self._record(settings))
         # The rename shows readers the whole former record or the whole new one. The new file is
         # locked before it gets its name: another daemon would remove an unlocked record.
         unlocked = self._path.with_suffix(".new")
@@ -83,6 +64,28 @@ class DaemonRecord:
         former, self._descriptor = self._descriptor, descriptor
         if former is not None:
             os.close(former)
+
+    def _record(self, settings: Settings) -> dict[str, Any]:
+        """Return the record of these settings, without secrets.
+
+        A `store` URL with a password is apart, and lacks it. Commands then know the database, and
+        may find a password in ~/.pgpass. A command with a URL of its own keeps that.
+        """
+        # Commands may run in another directory.
+        whole = {name: value.absolute() for name, value in settings if isinstance(value, Path)}
+        given = settings.model_copy(update=whole).model_dump(mode="json", exclude=SECRETS)
+        hidden = {}
+        if (bare := without_password(settings.store)) != settings.store:
+            del given["store"]
+            hidden["store"] = bare
+        return {
+            "only": self._only,
+            "settings": given,
+            "hidden": hidden,
+            "secrets": [name for name in SECRETS if getattr(settings, name) is not None],
+            "damage": self.damage,
+            "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        }
 
     def keep(self, settings: Settings) -> None:
         """Write the record. If that fails, log it: the daemon itself does not need the record."""
