@@ -46,22 +46,23 @@ from store import Store
 def create_app(
     store: Store,
     settings: HubSettings,
-    judge: CallbackValidator,
+    callback_validator: CallbackValidator,
     lifespan: Lifespan[Starlette] | None = None,
     observability: Observability | None = None,
     trials: Trials | None = None,
     pull_queue: PullQueue | None = None,
 ) -> Starlette:
-    """Create the hub's application. `judge(url)` raises Invalid if a callback may not be used.
+    """Create the hub's application.
 
-    With `trials`, people can try a receiver in the dashboard. With `pull_queue`, receivers can
-    fetch the deliveries of pull hooks.
+    `callback_validator(url)` raises Invalid if a callback may not be used. With `trials`, people
+    can try a receiver in the dashboard. With `pull_queue`, receivers can fetch the deliveries of
+    pull hooks.
     """
     observability = observability or Observability(store)
     services = Services(
         store,
         settings,
-        judge,
+        callback_validator,
         observability.metrics,
         trials,
         pull_queue,
@@ -95,7 +96,7 @@ def create_app(
 def create_admin_app(
     store: Store,
     settings: HubSettings,
-    judge: CallbackValidator,
+    callback_validator: CallbackValidator,
     observability: Observability,
     *,
     describes: bool,
@@ -104,7 +105,7 @@ def create_admin_app(
 
     With `describes` it also serves the API's description, if that is for administrators only.
     """
-    services = Services(store, settings, judge, observability.metrics)
+    services = Services(store, settings, callback_validator, observability.metrics)
     routes = Routes(wrap(services, unserved_paths.missing))
     admins = AdminAuth(services, apart=True)
     admin.add(services, routes, observability, admins, here=True)

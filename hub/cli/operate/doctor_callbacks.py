@@ -15,7 +15,7 @@ from worker.http.guard import Guard
 
 # The maximum of hooks to check, of hosts to look up, and of concurrent lookups; seconds for all.
 MOST_HOOKS, MOST_HOSTS, AT_ONCE, PATIENCE = 5_000, 100, 16, 10.0
-TOLD = 5
+SHOWN = 5
 
 
 def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
@@ -27,10 +27,10 @@ def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
         problems, asked = asyncio.run(_looked_up(guard, found))
     finally:
         guard.close()
-    for problem in problems[:TOLD]:
+    for problem in problems[:SHOWN]:
         yield warning(about, problem, "tell its owner, or `tocsin hook disable HOOK_ID`")
-    if len(problems) > TOLD:
-        yield warning(about, f"and {len(problems) - TOLD} more of that kind", "tocsin hook list")
+    if len(problems) > SHOWN:
+        yield warning(about, f"and {len(problems) - SHOWN} more of that kind", "tocsin hook list")
     if not problems:
         hosts = formatting.pluralize(asked, "host")
         yield good(about, f"looked up {hosts} of {formatting.pluralize(len(found), 'hook')}")

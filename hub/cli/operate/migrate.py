@@ -131,7 +131,7 @@ class ProgressBars:
     tasks: dict[tuple[str, str], TaskID] = field(default_factory=dict)
 
     def on_progress(self, stage: str, table: str, done: int, total: int) -> None:
-        """Move a table's bar. This is a store.pg_migration.pg_migration.Tell."""
+        """Move a table's bar, as a `TableProgress` of the store."""
         task = self.tasks.get((stage, table))
         if task is None:
             task = self.tasks[stage, table] = self.progress.add_task(f"{stage} {table}")

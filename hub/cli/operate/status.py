@@ -26,7 +26,7 @@ def _status(db: Connection) -> Row:
     counted = delivery_queries.count_by_state(db)
     due = deliveries.waiting_hooks(db)
     overdue = [moment for moment in due.values() if moment <= db.now]
-    standing = stats.collect(db)
+    figures = stats.collect(db)
     reflected = projection_cursor.state(db)
     latest = next(iter(event_queries.newest(db, limit=1)), None)
     return {
@@ -34,13 +34,13 @@ def _status(db: Connection) -> Row:
         "deliveries_waiting": counted["waiting"],
         "deliveries_delivered": counted["delivered"],
         "deliveries_dead": counted["dead"],
-        "deliveries_held": standing.held,
+        "deliveries_held": figures.held,
         "hooks_with_backlog": len(overdue),
-        "oldest_due_at": output.format_time(standing.oldest_due_at),
+        "oldest_due_at": output.format_time(figures.oldest_due_at),
         "next_due_at": output.format_time(min(due.values(), default=None)),
         "events_to_become_state": reflected["newest"] - reflected["event_id"],
         "events_left_out_of_it": reflected["skipped"],
-        "workers": len(standing.workers),
-        "seconds_behind": round(standing.lag / SECOND, 3),
+        "workers": len(figures.workers),
+        "seconds_behind": round(figures.lag / SECOND, 3),
         "latest_event_at": output.format_time(latest["received_at"] if latest else None),
     }

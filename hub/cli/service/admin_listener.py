@@ -36,13 +36,13 @@ class AdminListener:
         self,
         store: Store,
         observability: Observability,
-        judge: "CallbackValidator",
+        callback_validator: "CallbackValidator",
         *,
         describes: bool,
     ) -> None:
         self._store = store
         self._observability = observability
-        self._judge = judge
+        self._callback_validator = callback_validator
         self._describes = describes
         self.app = SwappableApp()
         self.limiter = ConnectionLimiter(ServerLimits())
@@ -57,7 +57,7 @@ class AdminListener:
         # into a worker.
         from hub.app import create_admin_app
 
-        given = self._store, settings, self._judge, self._observability
+        given = self._store, settings, self._callback_validator, self._observability
         app = create_admin_app(*given, describes=self._describes)
         self.limiter.limits = replace(limits, connections=MOST)
         await self.app.put(app)
@@ -68,7 +68,7 @@ async def running_admin(
     store: Store,
     settings: Settings,
     observability: Observability,
-    judge: "CallbackValidator",
+    callback_validator: "CallbackValidator",
     *,
     describes: bool,
 ) -> AsyncIterator[AdminListener | None]:
@@ -80,7 +80,7 @@ async def running_admin(
         yield None
         return
     with _bound(settings.admin_bind) as listening:
-        admin = AdminListener(store, observability, judge, describes=describes)
+        admin = AdminListener(store, observability, callback_validator, describes=describes)
         await admin.change(settings)
         try:
             async with serving(admin.app, listening, last_call=0.0, limiter=admin.limiter):

@@ -38,7 +38,7 @@ class MetricExport:
         self._failures = failures
         self._observability = observability
         self._since = time.time_ns()
-        self._standing = StoreGauges()
+        self._gauges = StoreGauges()
         self._seconds = _interval() / 1000
         self._task: asyncio.Task[None] | None = None
         self._closed = False
@@ -76,8 +76,8 @@ class MetricExport:
 
     async def _collected(self) -> MetricsData:
         # This runs on the event loop, because gauges read values that the event loop changes.
-        self._standing.figures = await metrics.store_figures(self._observability)
-        families = metrics.all_families(self._observability, self._standing)
+        self._gauges.figures = await metrics.store_figures(self._observability)
+        families = metrics.all_families(self._observability, self._gauges)
         return metrics_data(families, self._resource, self._since, time.time_ns())
 
     def _send(self, data: MetricsData) -> None:

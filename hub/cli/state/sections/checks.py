@@ -103,9 +103,9 @@ class CheckRunEntry(RepositoryPart):
             found["images"] = [each.model_dump() for each in self.output.images]
         if self.given("actions"):
             found["actions"] = [each.model_dump() for each in self.actions]
-        return found | self._standing()
+        return found | self._status_columns()
 
-    def _standing(self) -> Row:
+    def _status_columns(self) -> Row:
         times = self.given("started_at", "completed_at").items()
         found: Row = {name: clock.from_datetime(time) for name, time in times if time is not None}
         if self.conclusion is not None:

@@ -18,7 +18,7 @@ from store.projection import issue_comment_projection
 
 PEOPLE = ("assignee", "assigner", "review_requester", "requested_reviewer")
 # Events that belong to comments and reviews, and cannot be loaded by themselves.
-SAID = {*issue_comment_projection.STANDS.values(), "commit-commented"}
+OF_COMMENTS = {*issue_comment_projection.STANDS.values(), "commit-commented"}
 # The fields that an event needs beside the common ones.
 NEEDED: dict[str, tuple[str, ...]] = {
     "labeled": ("label",),
@@ -141,7 +141,7 @@ class IssueEventEntry(OnIssueEntry):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if self.event not in KINDS - SAID:
+        if self.event not in KINDS - OF_COMMENTS:
             raise ValueError(f"{self.event!r} is not an event that can be loaded")
         needed = NEEDED.get(self.event, ())
         absent = [name for name in needed if not getattr(self, name)]

@@ -17,7 +17,7 @@ from store.errors import Invalid, Missing
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Name = Annotated[str, Field(max_length=100)]
-SAID = ("editor", "language", "model", *usage.COUNTED)
+COPIED = ("editor", "language", "model", *usage.COUNTED)
 
 
 class UsageEntry(SectionEntry):
@@ -67,7 +67,7 @@ class UsageEntry(SectionEntry):
             day,
             repo_id=_repository(db, org, self.repository),
             team_id=_team(db, org, self.team),
-            **{name: getattr(self, name) for name in SAID},
+            **{name: getattr(self, name) for name in COPIED},
         )
 
 

@@ -647,8 +647,8 @@ def test_many_callbacks_take_no_longer(well, names, monkeypatch):
     assert names["asked"] == doctor_callbacks.AT_ONCE, (
         "the time was over before other lookups began"
     )
-    assert len(found) == doctor_callbacks.TOLD + 1
-    assert found[-1].said == f"and {100 - doctor_callbacks.TOLD} more of that kind"
+    assert len(found) == doctor_callbacks.SHOWN + 1
+    assert found[-1].said == f"and {100 - doctor_callbacks.SHOWN} more of that kind"
 
 
 # With a running daemon.
