@@ -57,13 +57,13 @@ class AdminAuth:
         """Check that the caller is an administrator or has any valid token."""
         request.credentials = "admin"
         given = credentials.credential_of(request.headers)
-        if given is None or self.is_valid_cookie(given):
+        if given is None or self.is_configured_token(given):
             await self.check(request)
         else:
             await self._services.store.read(self._authenticate, request)
 
     async def _check_token(self, request: Request, given: str) -> None:
-        if self.is_valid_cookie(given):
+        if self.is_configured_token(given):
             return
         caller = await self._services.store.read(self._authenticate, request)
         if not administers(caller):
@@ -78,7 +78,7 @@ class AdminAuth:
         """
         return None if self._digest is None else hashlib.sha256(b"mark" + self._digest).hexdigest()
 
-    def is_valid_cookie(self, given: str) -> bool:
+    def is_configured_token(self, given: str) -> bool:
         """Return whether a text that a client sent is the configured token."""
         digest = hashlib.sha256(given.encode()).digest()
         return self._digest is not None and hmac.compare_digest(digest, self._digest)
@@ -102,7 +102,7 @@ def administers(caller: credentials.Caller) -> bool:
     return caller.site_admin and caller.kind == "personal"
 
 
-def operates(caller: credentials.Caller) -> bool:
+def may_look(caller: credentials.Caller) -> bool:
     """Return whether the caller's token gives access to view the installation."""
     return administers(caller) and covers(caller, LOOK)
 

@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from hub.admin.administrators import AdminAuth, operates
+from hub.admin.administrators import AdminAuth, may_look
 from hub.auth.credentials import caller_of
 from hub.auth.quotas import RateSubject
 from hub.http.errors import Forbidden
@@ -225,4 +225,4 @@ def _token_viewer(row: Row) -> DashboardViewer | None:
         caller = caller_of(row)
     except Forbidden:
         return None
-    return DashboardViewer(caller, operator=operates(caller))
+    return DashboardViewer(caller, operator=may_look(caller))

@@ -71,7 +71,7 @@ class SignIn:
         form = await self._form(visit, of_anyone=True)
         value, wanted = form.get("token", "").strip(), within(form.get("next", ""))
         try:
-            if not self._admins.is_valid_cookie(value) and not tokens.is_well_formed(value):
+            if not self._admins.is_configured_token(value) and not tokens.is_well_formed(value):
                 raise Unauthenticated(UNKNOWN)
             cookie = await self._services.store.write(self._open, visit, value)
         except Unauthenticated:
@@ -94,7 +94,7 @@ class SignIn:
     def _open(self, db: Connection, visit: SessionRequest, value: str) -> str:
         # The browser forgets the cookie of its former session. This leaves room for the next one.
         sessions.end(db, visit.session or "")
-        if self._admins.is_valid_cookie(value):
+        if self._admins.is_configured_token(value):
             visit.viewer = DashboardViewer(operator=True)
             origin = visit.sign_in_origin("administrator")
             cookie = sessions.begin(db, operator=self._admins.mark, origin=origin)
