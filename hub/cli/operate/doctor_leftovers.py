@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hub.cli.operate.backup import key_path
 from hub.cli.operate.diagnosis import Finding, good, warning
+from hub.cli.operate.doctor_machine import database_files
 from hub.cli.service.configuration import Settings
 from store import Store
 from store.audit import audit_search
@@ -53,8 +54,7 @@ def _restores(database: Path) -> Iterator[Finding]:
 
 
 def _replaced(path: Path, database: Path, *, interrupted: bool) -> Finding:
-    live = [database.with_name(database.name + end) for end in restore.ENDS]
-    if any(one.exists() and one.samefile(path) for one in live):
+    if any(one.exists() and one.samefile(path) for one in database_files(database)):
         said = f"{path} is a second name of a file in use: a restore was interrupted"
         return warning(ABOUT, said, _remove(path))
     size = file.size(path) // 1_000_000

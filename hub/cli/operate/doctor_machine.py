@@ -16,7 +16,9 @@ from pathlib import Path
 from hub.cli.operate.diagnosis import Finding, bad, good, warning
 from hub.cli.service.configuration import Settings
 from hub.cli.service.daemon_record import file_limits
+from store.backup import restore
 from store.database.sqlite import file
+from store.database.sqlite.lost_content import log_path
 
 MB = 1024 * 1024
 # With less free space than this, the database soon stops.
@@ -42,7 +44,7 @@ def check_permissions(settings: Settings, database: Path | None, key: Path) -> I
         yield bad(about, f"key_file names {key}, which is a directory", "name a file")
         return
     owner = folder.stat().st_uid
-    found = [*_wrong_rights(folder, owner, [*_files(database), key], key)]
+    found = [*_wrong_rights(folder, owner, [*database_files(database), key], key)]
     if os.geteuid() not in (0, owner):
         name = _name(owner)
         found.append(warning(about, f"{folder} is {name}'s", f"run this as root, or as {name}"))
@@ -68,10 +70,11 @@ def _wrong_rights(folder: Path, owner: int, files: list[Path], key: Path) -> Ite
             )
 
 
-def _files(database: Path | None) -> list[Path]:
+def database_files(database: Path | None) -> list[Path]:
+    """Return the paths of a SQLite database and of the files beside it."""
     if database is None:
         return []
-    return [database, *(database.with_name(database.name + end) for end in ("-wal", "-shm"))]
+    return [database.with_name(database.name + end) for end in restore.ENDS]
 
 
 def _name(number: int) -> str:
@@ -170,7 +173,7 @@ def check_disk(settings: Settings, database: Path | None) -> Iterator[Finding]:
         yield good(about, room)
     if found.f_files and found.f_favail < LEAST_INODES:
         yield bad(about, f"only {found.f_favail} more files can be created in {folder}", remedy)
-    log = None if database is None else database.with_name(f"{database.name}-wal")
+    log = None if database is None else log_path(database)
     if log is not None and log.exists() and log.stat().st_size > LARGE_LOG:
         yield warning(
             about,
