@@ -84,11 +84,12 @@ SECRETS = {
 def _environment() -> dict[str, Any]:
     """Return the settings from environment variables. An empty variable is not a setting."""
     named = {f"{PREFIX}{name}".upper(): name for name in Settings.model_fields}
-    return {
-        named[variable.upper()]: _value(Settings.model_fields[named[variable.upper()]], text)
-        for variable, text in os.environ.items()
-        if text and variable.upper() in named
-    }
+    found: dict[str, Any] = {}
+    for variable, text in os.environ.items():
+        name = named.get(variable.upper())
+        if text and name is not None:
+            found[name] = _value(Settings.model_fields[name], text)
+    return found
 
 
 def unknown_variables() -> list[str]:
@@ -175,12 +176,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _explained(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
     for problem in error.errors():
-        name = str(problem["loc"][0]) if problem["loc"] else "settings"
-        place = ".".join(str(part) for part in problem["loc"]) or name
-        origin = origins.get(name, "default")
         if not problem["loc"]:
             yield _about_several(explanation(problem, secret=True), origins)
             continue
+        name, place = str(problem["loc"][0]), ".".join(map(str, problem["loc"]))
+        origin = origins.get(name, "default")
         if problem["type"] == "extra_forbidden":
             yield f"{place}: there is no such setting (from {origin})"
         else:

@@ -63,13 +63,7 @@ def load(settings: HubSettings) -> ssl.SSLContext:
             # OpenSSL opens it itself, and would wait for a writer.
             raise Unusable(f"{setting}: cannot read {path}: it is a pipe")
         _read(setting, path)
-    password = None
-    if settings.tls_key_password is not None:
-        password = (
-            _read("tls_key_password", settings.tls_key_password)
-            .decode("utf-8", "replace")
-            .rstrip("\r\n")
-        )
+    password = _password(settings.tls_key_password)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers(CIPHERS)
@@ -80,6 +74,12 @@ def load(settings: HubSettings) -> ssl.SSLContext:
     except ssl.SSLError as error:
         raise Unusable(_explained(error, certificate, key, password)) from None
     return context
+
+
+def _password(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    return _read("tls_key_password", path).decode("utf-8", "replace").rstrip("\r\n")
 
 
 def _read(setting: str, path: Path) -> bytes:

@@ -20,6 +20,7 @@ from store.errors import Invalid
 from store.hooks import pull_urls
 from worker.http.addresses import Refused
 from worker.http.callback_guard import running_guard
+from worker.http.guard import Guard
 
 
 def _example(context: click.Context, parameter: click.Parameter, given: bool) -> None:
@@ -111,13 +112,17 @@ def _check_by_settings(wanted: models.StateDocument, settings: Settings) -> None
     with running_guard(settings) as guard:
         for place, url in _urls(wanted):
             with described_place(place):
-                try:
-                    if pull_urls.is_pull(url):
-                        pull_urls.check(url)
-                    else:
-                        guard.endpoint(url)
-                except Refused as error:
-                    raise Invalid(str(error)) from None
+                _check_url(guard, url)
+
+
+def _check_url(guard: Guard, url: str) -> None:
+    if pull_urls.is_pull(url):
+        pull_urls.check(url)
+        return
+    try:
+        guard.endpoint(url)
+    except Refused as error:
+        raise Invalid(str(error)) from None
 
 
 def _urls(wanted: models.StateDocument) -> Iterator[tuple[str, str]]:
