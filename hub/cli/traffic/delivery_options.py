@@ -19,79 +19,61 @@ from store.hooks.hook_options import DeliveryOptions
 ORDERINGS = ("none", "hook", "repository")
 MEMBERED = ("batch", "tls", "oauth2")
 COMMON = {"extra_forbidden": "there is no such member", "missing": "it is missing"}
-OPTIONS = (
-    click.option("--timeout", metavar="SECONDS", help="Timeout of a whole attempt."),
-    click.option(
-        "--retries", metavar="SECONDS,...", help="Delay before each attempt; the first is 0."
-    ),
-    click.option(
-        "--rate", metavar="NUMBER", help="Maximum of requests a second, from each worker."
-    ),
-    click.option(
-        "--concurrency",
-        metavar="NUMBER",
-        help="Maximum of concurrent requests, from each worker.",
-    ),
-    click.option(
-        "--breaker",
-        metavar="NUMBER",
-        help="Consecutive failures that open the circuit; 0 for never.",
-    ),
-    click.option(
-        "--disable-after",
-        metavar="SECONDS",
-        help="Disable it after failing this long; 0 for never.",
-    ),
-    click.option(
+TEXTS = (
+    ("--timeout", "SECONDS", "Timeout of a whole attempt."),
+    ("--retries", "SECONDS,...", "Delay before each attempt; the first is 0."),
+    ("--rate", "NUMBER", "Maximum of requests a second, from each worker."),
+    ("--concurrency", "NUMBER", "Maximum of concurrent requests, from each worker."),
+    ("--breaker", "NUMBER", "Consecutive failures that open the circuit; 0 for never."),
+    ("--disable-after", "SECONDS", "Disable it after failing this long; 0 for never."),
+    (
         "--signatures",
-        metavar="NAME,...",
-        help="Which of sha256, sha1, v1 and v1a are sent; v1a is made with a private key."
+        "NAME,...",
+        "Which of sha256, sha1, v1 and v1a are sent; v1a is made with a private key."
         "  [default: sha256,sha1,v1]",
     ),
-    click.option(
-        "--format",
-        metavar="NAME",
-        help=f"The form of the body: {', '.join(FORMATS)}.  [default: platform]",
-    ),
-    click.option(
-        "--type-prefix", metavar="NAME", help="How the types of CloudEvents begin: com.github."
-    ),
-    click.option(
+    ("--format", "NAME", f"The form of the body: {', '.join(FORMATS)}.  [default: platform]"),
+    ("--type-prefix", "NAME", "How the types of CloudEvents begin: com.github."),
+    (
         "--propagate",
-        metavar="always|never",
-        help="Whether the receiver gets the trace context of events.  [default: always]",
+        "always|never",
+        "Whether the receiver gets the trace context of events.  [default: always]",
     ),
-    click.option(
+    (
         "--filter",
-        metavar="JSON",
-        help='Conditions on an event; {"cel": "..."} is an expression in CEL. Other events are left'
+        "JSON",
+        'Conditions on an event; {"cel": "..."} is an expression in CEL. Other events are left'
         " out.",
     ),
-    click.option(
+    (
         "--ordering",
-        metavar="ORDER",
-        help="The deliveries that wait for each other: none, all (hook), the ones of a repository"
+        "ORDER",
+        "The deliveries that wait for each other: none, all (hook), the ones of a repository"
         " (repository), or with the same value at a path, such as /pull_request/id."
         "  [default: none]",
     ),
-    click.option(
+    (
         "--batch",
-        metavar="LIMITS",
-        help="Several deliveries in one request: `on`, or max_events=50,max_wait=2."
+        "LIMITS",
+        "Several deliveries in one request: `on`, or max_events=50,max_wait=2."
         "  [default: one by one]",
     ),
-    click.option(
+    (
         "--on-exhausted",
-        metavar="skip|block",
-        help="With an ordering: after a dead delivery, its key goes on (skip), or waits for you"
+        "skip|block",
+        "With an ordering: after a dead delivery, its key goes on (skip), or waits for you"
         " (block).  [default: skip]",
     ),
-    click.option(
+    (
         "--max-block",
-        metavar="SECONDS",
-        help="With an ordering: how long a delivery is retried while others wait for it.  [default:"
+        "SECONDS",
+        "With an ordering: how long a delivery is retried while others wait for it.  [default:"
         " 3600]",
     ),
+)
+"""The flag, the metavar and the help of each option that is a plain text or has a reader."""
+OPTIONS = (
+    *(click.option(flag, metavar=metavar, help=text) for flag, metavar, text in TEXTS),
     *endpoint_options.OPTIONS,
     click.option(
         "--expire-idle",
