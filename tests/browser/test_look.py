@@ -4,6 +4,8 @@ import re
 
 from playwright.async_api import expect
 
+COLOR = "one => getComputedStyle(one).color"
+
 
 async def test_rows_are_cards_on_a_phone(visit):
     guest = await visit("ada", narrow=True)
@@ -61,7 +63,68 @@ async def test_on_paper_there_are_no_controls(visit):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries")
     await expect(page.get_by_role("button", name="Show")).to_be_visible()
+    await page.evaluate("document.documentElement.dataset.theme = 'dark'")
     await page.emulate_media(media="print")
     await expect(page.locator("#attempts tr").first).to_be_visible()
+    # The text is dark, also in the dark theme.
+    assert await page.locator("#attempts td.number").first.evaluate(COLOR) == "rgb(31, 34, 39)"
     for hidden in ("form.filters", "header.top", "td.select", ".actions"):
         await expect(page.locator(hidden).first).to_be_hidden()
+
+
+async def test_the_system_s_colors_contrast_and_size_of_text_are_followed(visit):
+    page = await (await visit("ada")).go("/ui/hooks")
+    # Chromium has no means to change the size on a page, so this reads the rule.
+    sizes = await page.evaluate(
+        "[...document.styleSheets[0].cssRules].filter(rule => rule.selectorText === 'html')"
+        ".map(rule => rule.style.font.split('/')[0])"
+    )
+    assert sizes == ["93.75%"]
+    await page.emulate_media(contrast="more", color_scheme="light")
+    assert await page.locator("td small").first.evaluate(COLOR) == "rgb(31, 34, 39)"
+    await page.emulate_media(contrast="no-preference", forced_colors="active", color_scheme="dark")
+    await page.evaluate("document.documentElement.dataset.theme = 'light'")
+    assert await page.locator("td .mark.bad").first.evaluate(COLOR) == "rgb(255, 154, 144)"
+    line = "one => getComputedStyle(one).textDecorationLine"
+    current, other = page.locator(".menu a[aria-current]"), page.locator(".menu a").first
+    assert await current.evaluate(line) == "underline"
+    assert await other.evaluate(line) == "none"
+
+
+SPACED = """() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`* { line-height: 1.5 !important; letter-spacing: .12em !important;
+        word-spacing: .16em !important; }`);
+    document.adoptedStyleSheets = [sheet];
+}"""
+
+
+async def test_spaced_text_fits_a_window_of_320_pixels(visit, server):
+    guest = await visit("ada")
+    await guest.page.set_viewport_size({"width": 320, "height": 640})
+    for path in (
+        "/ui/hosts/127.0.0.1:1025",
+        "/ui/problem?host=127.0.0.1:1025&kind=connect",
+        f"/ui/replay?hook={server.world.good}&count=1",
+    ):
+        page = await guest.go(path)
+        await page.evaluate(SPACED)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320, path
+        figures = await page.locator("dl.figures").first.evaluate("one => one.scrollWidth")
+        assert figures <= 320 - 30, path
+
+
+async def test_the_bar_of_a_selection_covers_no_focused_row(visit):
+    guest = await visit("ada")
+    await guest.page.set_viewport_size({"width": 1280, "height": 400})
+    page = await guest.go("/ui/deliveries")
+    boxes = page.locator("#attempts input[type=checkbox]")
+    await boxes.first.check()
+    bar = await page.locator("form.retry").bounding_box()
+    assert bar is not None
+    # With the keys, because a click of Playwright scrolls on its own terms.
+    while not await boxes.nth(4).evaluate("one => one === document.activeElement"):
+        await page.keyboard.press("Tab")
+        below = await page.evaluate("document.activeElement.getBoundingClientRect().bottom")
+        bar = await page.locator("form.retry").bounding_box()
+        assert below <= bar["y"]
