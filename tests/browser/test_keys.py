@@ -135,3 +135,20 @@ async def test_the_menus_second_level_fits_a_phone(visit, path):
     await entry.click()
     for link in await entry.locator("xpath=..").get_by_role("link").all():
         await expect(link).to_be_in_viewport(ratio=1)
+
+
+async def test_the_menus_second_level_closes_with_escape_and_when_it_is_left(visit):
+    page = await (await visit("ada")).go("/ui/hooks")
+    menu = page.locator("details.more")
+    entry, link = menu.locator("summary"), menu.get_by_role("link").first
+    await entry.focus()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await expect(link).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(link).to_be_hidden()
+    await expect(entry).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(link).to_be_visible()
+    await page.keyboard.press("Shift+Tab")
+    await expect(link).to_be_hidden()

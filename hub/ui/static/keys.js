@@ -109,11 +109,19 @@ document.addEventListener("click", (event) => {
   else link.click();
 });
 
-// The menu's second level closes at a click elsewhere.
-document.addEventListener("click", (event) => {
+// The menu's second level closes at a click elsewhere, when the focus leaves it, and with Escape.
+function closeMenu(elsewhere) {
   for (const menu of document.querySelectorAll("details.more[open]")) {
-    if (!menu.contains(event.target)) menu.open = false;
+    if (!menu.contains(elsewhere)) menu.open = false;
   }
+}
+
+for (const name of ["click", "focusin"]) document.addEventListener(name, (event) => closeMenu(event.target));
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && event.target.closest("details.more[open]");
+  if (!menu) return;
+  closeMenu(null);
+  menu.querySelector("summary").focus();
 });
 
 for (const body of document.querySelectorAll("main tbody")) {
