@@ -130,6 +130,27 @@ async def test_a_period_in_an_hour_that_is_repeated_stays_as_it_is(visit):
     await expect(page.get_by_label("From")).to_have_value("2026-10-25T02:30")
 
 
+async def test_a_period_with_seconds_keeps_them_and_can_be_changed(visit):
+    guest = await visit("ada", zone=ZONE)
+    page = await guest.go("/ui/deliveries?since=2026-01-02T00:00:15")
+    await page.get_by_role("button", name="Use local times").click()
+    await expect(page.get_by_label("From")).to_have_value("2026-01-02T05:45:15")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page).to_have_url(re.compile("since=2026-01-02T00%3A00%3A15"))
+    await page.get_by_label("From").fill("2026-01-02T05:45:20")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page).to_have_url(re.compile("since=2026-01-02T00%3A00%3A20"))
+
+
+async def test_a_list_that_is_renewed_in_place_says_how_many_entries_it_has(visit):
+    page = await (await visit("ada")).go("/ui/hooks")
+    said = page.locator("body > [role=status]")
+    for name, words in (("127.0.0.1", r"^\d+ hooks?$"), ("nothing.example", "^No matching hooks$")):
+        await page.get_by_label("Endpoint").fill(name)
+        await page.keyboard.press("Enter")
+        await expect(said).to_have_text(re.compile(words))
+
+
 async def test_filters_accept_the_values_that_lists_show(visit, server):
     guest = await visit("ada")
     page = await guest.go("/ui/deliveries?event=issues.opened")

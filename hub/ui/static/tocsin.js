@@ -73,14 +73,14 @@ function fieldsIn(part) {
 
 // An hour that a clock repeats has two times in UTC, so a value that nobody has changed keeps its own.
 function utcOf(field) {
-  return field.value === field.dataset.shown ? field.dataset.utc : stamp(new Date(field.value), false, 16);
+  return field.value === field.dataset.shown ? field.dataset.utc : stamp(new Date(field.value), false, field.value.length);
 }
 
 function turnFields(fields, toLocal) {
   for (const field of fields) {
     const utc = toLocal ? field.value : utcOf(field);
     field.dataset.utc = utc;
-    field.value = field.dataset.shown = toLocal ? stamp(new Date(`${utc}Z`), true, 16) : utc;
+    field.value = field.dataset.shown = toLocal ? stamp(new Date(`${utc}Z`), true, utc.length) : utc;
   }
 }
 
