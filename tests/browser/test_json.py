@@ -49,3 +49,27 @@ async def test_without_scripts_it_is_text(visit, place):
     guest = await visit("ada", scripts=False)
     page = await guest.go(place)
     await expect(page.locator("pre#body")).to_contain_text('"tower"')
+
+
+TWICE = """async key => {
+    const later = [], timeout = window.setTimeout;
+    window.setTimeout = act => later.push(act);
+    for (const many of [1, 2]) {
+        key.click();
+        while (later.length < many) await new Promise(requestAnimationFrame);
+    }
+    window.setTimeout = timeout;
+    const before = key.textContent;
+    for (const act of later) act();
+    return [before, key.textContent];
+}"""
+
+
+async def test_a_key_has_its_name_again_after_two_clicks(visit, place):
+    guest = await visit("ada")
+    await guest.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = await guest.go(place)
+    key = page.locator("button.json-key").first
+    name = await key.inner_text()
+    assert await key.evaluate(TWICE) == ["Copied", name]
+    await expect(page.locator("body > [role=status]")).to_have_text("Copied")

@@ -104,10 +104,16 @@ document.addEventListener("click", (event) => {
   showZone();
 });
 
+// Screen readers announce each text that this element gets.
+const announced = Object.assign(document.createElement("p"), { className: "hidden" });
+announced.setAttribute("role", "status");
+document.body.append(announced);
+
 async function copy(button) {
   const source = button.dataset.copyFrom && document.getElementById(button.dataset.copyFrom);
   const text = source ? source.textContent : button.dataset.copy;
-  const label = button.textContent;
+  // A second click may find the text that the first one has set.
+  button.dataset.label ??= button.textContent;
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
@@ -117,7 +123,8 @@ async function copy(button) {
     if (shown) getSelection().selectAllChildren(shown);
     button.textContent = "Selected";
   }
-  setTimeout(() => { button.textContent = label; }, 1500);
+  announced.textContent = button.textContent;
+  setTimeout(() => { button.textContent = button.dataset.label; }, 1500);
 }
 
 document.addEventListener("click", (event) => {
@@ -141,6 +148,15 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
 // Enter in a filter sends its form twice, because the field has changed, too. Both lead to one place.
 document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   if (detail.history.path === location.pathname + location.search) detail.history.type = "replace";
+});
+
+// A filter replaces its list, and says how many entries there are now.
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  // A part that is renewed by itself, and the return to a former page, have no such event.
+  const cause = detail.requestConfig && detail.requestConfig.triggeringEvent;
+  if (!cause || !cause.target.closest("form[role=search]")) return;
+  const said = document.querySelector("#list .matches, #list .empty h2");
+  announced.textContent = said ? said.textContent : "";
 });
 
 // htmx leaves out the page of an error, which says why a request failed. A polled part just stays.
