@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 CODE = re.compile(r"`([^`]+)`")
+# The characters after which a browser may show text in another order than it has.
+ORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+PIECE = re.compile(rf"<(textarea|title|option)\b.*?</\1>|<[^>]*>|[{ORDERING}]", re.DOTALL)
 
 
 def _with_code(text: str) -> "Markup":
@@ -82,7 +85,25 @@ def _environment() -> "Environment":
 
 def render(template: str, values: dict[str, Any]) -> str:
     """Render a template with these values to HTML."""
-    return label_tables(_rendered(template, values))
+    return _in_order(label_tables(_rendered(template, values)))
+
+
+def _in_order(html: str) -> str:
+    """Return a page in which no text is shown in another order, so that no name reads as another.
+
+    The page's text stays the same, because people copy and submit it.
+    """
+    if not any(one in html for one in ORDERING):
+        return html
+    return PIECE.sub(lambda found: _piece_in_order(found[0]), html)
+
+
+def _piece_in_order(piece: str) -> str:
+    if piece.startswith("<title"):
+        return re.sub(f"[{ORDERING}]", "\ufffd", piece)
+    if piece.startswith("<"):
+        return piece
+    return f'<bdi dir="ltr" class="ordering" data-name="U+{ord(piece):04X}">{piece}</bdi>'
 
 
 def render_part(template: str, values: dict[str, Any]) -> "Markup":

@@ -73,3 +73,13 @@ async def test_a_key_has_its_name_again_after_two_clicks(visit, place):
     name = await key.inner_text()
     assert await key.evaluate(TWICE) == ["Copied", name]
     await expect(page.locator("body > [role=status]")).to_have_text("Copied")
+
+
+async def test_characters_that_reorder_text_are_escapes_in_a_tree(visit, server):
+    await server.post("fork", guid="reordered", **{"name\u202e": "exe.\u202egpj"})
+    guest = await visit("ada")
+    page = await guest.go("/ui/events?guid=reordered")
+    await page.locator("main tbody th a").first.click()
+    tree = page.locator("ul.json")
+    await expect(tree).to_contain_text('"exe.\\u202egpj"')
+    await expect(tree.get_by_role("button", name="name\\u202e", exact=True)).to_be_visible()

@@ -18,11 +18,16 @@ function step(path, key) {
   return /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 }
 
+// A character that changes the order of the text after it, as an escape: a value could read as another.
+function inOrder(text) {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (one) => `\\u${one.charCodeAt(0).toString(16)}`);
+}
+
 function keyOf(key, path) {
-  const button = named("button", "json-key", typeof key === "number" ? `${key}` : key);
+  const button = named("button", "json-key", typeof key === "number" ? `${key}` : inOrder(key));
   button.type = "button";
   button.dataset.copy = path;
-  button.title = `Copy ${path}`;
+  button.title = `Copy ${inOrder(path)}`;
   return button;
 }
 
@@ -41,7 +46,7 @@ function asWritten(key, value, context) {
 
 function leaf(value) {
   if (value instanceof WrittenNumber) return named("span", "json-number", value.text);
-  return named("span", `json-${value === null ? "null" : typeof value}`, JSON.stringify(value));
+  return named("span", `json-${value === null ? "null" : typeof value}`, inOrder(JSON.stringify(value)));
 }
 
 function node(key, value, path, depth) {
