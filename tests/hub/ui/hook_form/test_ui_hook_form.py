@@ -143,6 +143,9 @@ class TestNewHook:
             assert said in message
             assert "Value error" not in page
             assert f'href="#{name}"' in page
+            # The list of errors is the first with this attribute, so it has the focus.
+            assert "<title>Error: New hook" in page
+            assert re.findall(r"<(\w+)[^>]* autofocus", page)[0] == "div"
             # The form keeps the other values.
             assert re.search(r'name="events" value="issues" checked', page) or "events" in wrong
             assert len(world.store.read_sync(hooks.page, world.seed.hello["id"], limit=10)) == 2
