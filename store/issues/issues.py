@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 import orjson
 
@@ -28,8 +28,9 @@ COLUMNS = (
     " comments_seen, comments_unseen, closed_at, created_at, updated_at, reported_at, changed_at,"
     " deleted_at, moved_to, moved_number, moved_repo_id, type, type_key"
 )
+StateReason = Literal["completed", "reopened", "not_planned", "duplicate"]
+REASONS: tuple[str, ...] = get_args(StateReason)
 CLOSING_REASONS = ("completed", "not_planned", "duplicate")
-REASONS = (*CLOSING_REASONS, "reopened")
 MOST_BODY = 262_144
 FIELDS: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),

@@ -64,7 +64,7 @@ class IssueEdit(IssuePeople, total=False):
     title: Title
     body: Body | None
     state: Literal["open", "closed"]
-    state_reason: Literal["completed", "not_planned", "duplicate", "reopened"] | None
+    state_reason: issues.StateReason | None
 
 
 @ops(

@@ -64,7 +64,7 @@ class Issue(TypedDict):
     html_url: str
     number: int
     state: Literal["open", "closed"]
-    state_reason: Literal["completed", "reopened", "not_planned", "duplicate"] | None
+    state_reason: issues.StateReason | None
     title: str
     body: NotRequired[str | None]
     body_text: NotRequired[str | None]

@@ -128,7 +128,7 @@ class IssueEventEntry(OnIssueEntry):
     milestone: Title | None = None
     rename: RenameEntry | None = None
     lock_reason: Title | None = None
-    state_reason: Literal["completed", "reopened", "not_planned", "duplicate"] | None = None
+    state_reason: issues.StateReason | None = None
     review_requester: str = ""
     requested_reviewer: str = ""
     requested_team: ReviewTeamEntry | None = None

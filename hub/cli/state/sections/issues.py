@@ -71,7 +71,7 @@ class DiscussedEntry(NumberedEntry):
     title: Title
     body: Text | None = None
     state: Literal["open", "closed"] = "open"
-    state_reason: Literal["completed", "reopened", "not_planned", "duplicate"] | None = None
+    state_reason: issues.StateReason | None = None
     author: str | None = None
     assignees: list[str] = Field(default_factory=list, max_length=100)
     labels: list[str] = Field(default_factory=list, max_length=100)

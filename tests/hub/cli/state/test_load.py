@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from store.hooks import hooks
 from store.repositories import repositories
 
 pytestmark = pytest.mark.usefixtures("url")
+
+# From 3.14 on, Python reads JSON as deep as its stack allows, and then misses the end.
+DEEP_JSON = "nested too deeply" if sys.version_info < (3, 14) else "cannot be read"
 
 DOCUMENT = """
 users:
@@ -206,7 +210,7 @@ def test_a_document_is_applied_again_after_a_conflict(
         ("{users", "cannot be read"),
         ("- a", "document:"),
         ("[" * 50_000, "nested too deeply"),
-        ('{"a":' * 50_000, "nested too deeply"),
+        ('{"a":' * 50_000, DEEP_JSON),
         ("#" * 4_000_001, "larger than"),
         (r'{"users": [{"login": "ada", "name": "\ud800"}]}', "users[0].name: a text must not hold"),
         (r'users: [{login: ada, name: "a\0b"}]', "users[0].name: a text must not hold a NUL"),
