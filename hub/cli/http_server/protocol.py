@@ -11,7 +11,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from hub.cli.http_server import client_end, request_head
 from hub.cli.http_server.connection_limiter import Peer, address_of
 from hub.cli.http_server.connection_phase import ENDING, HEAD, IDLE, NEW, REQUEST, REST
-from hub.cli.http_server.expectation import with_early_end
+from hub.cli.http_server.early_end import with_early_end
 from hub.cli.http_server.refusal import refusal
 from hub.cli.http_server.response_writer import ResponseWriter
 from hub.cli.http_server.server_state import State
