@@ -9,6 +9,7 @@ from hub import __version__
 
 TEXT = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 MOST_WORDS = 60
+MOST_LINES = 2
 
 
 def test_the_newest_release_is_this_version() -> None:
@@ -21,3 +22,10 @@ def test_entries_are_short() -> None:
     entries = [one for one in re.split(r"\n(?=- |#|$)", TEXT) if one.startswith("- ")]
     assert len(entries) > 40
     assert [one for one in entries if words(one) > MOST_WORDS] == []
+
+
+def test_an_entry_has_two_lines_at_most() -> None:
+    found = re.findall(r"^- .*\n(?:  .*\n)*", TEXT, re.MULTILINE)
+    items = [one.splitlines() for one in found]
+    assert len(items) > 40
+    assert [one for one in items if len(one) > MOST_LINES] == []

@@ -36,7 +36,8 @@ def steps() -> list[tuple[int, str, str]]:
 def recorded_name(name: str, sql: str) -> str:
     """Return the name under which a step is recorded: its file's name, and a hash of its SQL.
 
-    Until the first release, `0001_schema.sql` changes in place. The hash does not cover comments.
+    Between releases, `0001_schema.sql` changes in place. The hash does not cover comments. Version
+    0.1.0 recorded no hash, so its databases are refused.
     """
     statements = "\n".join(" ".join(one.split()) for one in _statements(sql))
     return f"{name} {hashlib.sha256(statements.encode()).hexdigest()[:12]}"
@@ -56,9 +57,9 @@ def _find_change(recorded: Mapping[int, str]) -> str | None:
         known = recorded_name(name, sql)
         if recorded.get(number, known) != known:
             return (
-                f"another version of tocsin has made the database: its step {number} is"
-                f" {recorded[number]!r}, and this program knows {known!r}. Start that version, or"
-                " begin with a new database"
+                "another version of tocsin has made the database, with other tables than this"
+                f" version needs (step {number}). Start that version, or let `store` name a new"
+                " database"
             )
     return None
 

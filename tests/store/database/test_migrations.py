@@ -108,6 +108,25 @@ def test_a_database_with_other_tables_is_refused_and_left_alone(
     assert opened().read_sync(recorded) == before
 
 
+def test_a_database_of_the_first_release_is_refused_in_one_line_and_left_alone(
+    opened: Opened, url: str, tmp_path: Path
+) -> None:
+    """Version 0.1.0 recorded its step by the file's name alone."""
+    store = opened()
+    store.write_sync(
+        lambda db: db.execute("UPDATE migration SET name = '0001_schema.sql' WHERE number = 1")
+    )
+    before = store.read_sync(recorded)
+    for create in (True, False):
+        with pytest.raises(Unusable) as caught:
+            open_store(url, data_dir=tmp_path / "data", create=create)
+        assert str(caught.value) == (
+            "another version of tocsin has made the database, with other tables than this version"
+            " needs (step 1). Start that version, or let `store` name a new database"
+        )
+    assert store.read_sync(recorded) == before
+
+
 def test_a_command_does_not_migrate_under_a_daemon(
     opened: Opened, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -840,7 +840,7 @@ def test_a_target_that_another_version_began_is_refused(
 ) -> None:
     with moving():
         pass
-    # Until the first release, a step changes in place and keeps its number.
+    # Between releases, a step changes in place and keeps its number.
     on_target(target, "UPDATE migration SET name = '0001_schema.sql 0' WHERE number = 1")
     with mover_to(target, folder) as later, pytest.raises(Unusable, match="another version"):
         later.begin()

@@ -3,8 +3,10 @@
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -219,6 +221,19 @@ def test_a_daemon_without_its_settings():
     code, shown = serve("--config", "none.toml")
     assert code == exits.MISSING
     assert shown == "Error: cannot read the settings file none.toml: No such file or directory\n"
+
+
+def test_a_database_of_the_first_release_ends_commands_and_a_start_with_one_line(run, directory):
+    with closing(sqlite3.connect(directory / "tocsin.db")) as db:
+        db.execute("UPDATE migration SET name = '0001_schema.sql' WHERE number = 1")
+        db.commit()
+    shown = run("user", "list", code=exits.FAILED).stderr
+    assert shown.startswith("Error: another version of tocsin has made the database, with other")
+    assert shown.endswith("or let `store` name a new database\n")
+    assert serve("--port", "0") == (exits.FAILED, shown)
+    new = ("--store", f"sqlite:///{directory}/new.db")
+    run("load", "--init", "-", *new, stdin="users: [{login: eve}]")
+    assert "eve" in run("user", "list", *new).stdout
 
 
 def test_a_missing_driver_has_its_exit_code(run, monkeypatch):
