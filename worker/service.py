@@ -84,7 +84,7 @@ class Worker:
         self.metrics.sender_processes.read = lambda: len(self.senders.ready) if self.senders else 0
         self.lease = LeaseKeeper(store, self.dispatcher, self._holder, tuning)
         self._client = GuardedClient(self.guard, used)
-        self.websub = WebSubTasks(store, settings, self.guard, self._client)
+        self.websub = WebSubTasks(store, settings, self._client)
         self.projector = Projector(
             store,
             lambda: self.lease.lease_id,

@@ -11,7 +11,6 @@ from worker.endpoint_access.token_request import (
     read_token,
     token_request,
 )
-from worker.http.addresses import Refused
 from worker.http.client import GuardedClient, RequestFailed
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender
@@ -36,7 +35,7 @@ class TokenCache:
     """A cache of tokens. For equal credentials, at most one request at a time is under way."""
 
     def __init__(self, guard: Guard, sender: HttpSender, clock: Clock) -> None:
-        self._guard, self._clock = guard, clock
+        self._clock = clock
         self._client = GuardedClient(guard, sender)
         self._stored: dict[TokenCredentials, _Stored] = {}
         self._pending: dict[TokenCredentials, asyncio.Future[str]] = {}
@@ -86,11 +85,8 @@ class TokenCache:
 
     async def _request(self, credentials: TokenCredentials) -> EndpointToken:
         try:
-            endpoint = self._guard.endpoint(credentials.token_url)
-        except Refused as error:
-            raise TokenFailed(f"guard: {error}") from None
-        headers, body = token_request(credentials, self._clock.now())
-        try:
+            endpoint = self._client.endpoint(credentials.token_url)
+            headers, body = token_request(credentials, self._clock.now())
             answer = await self._client.request(
                 "POST", endpoint, headers=headers, content=body, deadline=REQUEST_SECONDS
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from worker.http.answer import MAX_BODY
 from worker.http.endpoint import Endpoint
-from worker.http.guard import Guard
+from worker.http.guard import Guard, Refused
 from worker.http.transport import HttpSender
 
 if TYPE_CHECKING:
@@ -48,6 +48,13 @@ class GuardedClient:
     def __init__(self, guard: Guard, sender: HttpSender) -> None:
         self._guard, self._sender = guard, sender
         self._client: httpx.AsyncClient | None = None
+
+    def endpoint(self, url: str) -> Endpoint:
+        """Return the parts of a URL, for `request`. Raises RequestFailed if it is refused."""
+        try:
+            return self._guard.endpoint(url)
+        except Refused as error:
+            raise RequestFailed(f"guard: {error}") from None
 
     async def request(
         self,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from store import Connection, Store
 from store.imports import import_rounds
 from store.repositories import repositories
+from worker.http.callback_guard import make_guard
 from worker.http.client import GuardedClient
-from worker.http.guard import Guard, Resolver
+from worker.http.guard import Resolver
 from worker.http.transport import Transport
 from worker.imports.directories import ImportDirectories, remove_tree
 from worker.imports.uninterrupted import in_thread
@@ -40,9 +41,7 @@ async def run_imports(
     # Imported here, because most workers import no repository.
     from worker.imports.import_round import ImportContext, ImportPace
 
-    guard = Guard(
-        allow_networks=settings.allow_networks, ports=settings.callback_ports, resolver=resolver
-    )
+    guard = make_guard(settings, resolver)
     transport = Transport(guard)
     client = GuardedClient(guard, transport)
     context = ImportContext(store, settings, guard, client, emit, pace or ImportPace())

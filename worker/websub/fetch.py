@@ -9,9 +9,7 @@ import re
 from store import Row, Store
 from store.delivery.websub import websub_foreign
 from store.delivery.websub.websub_foreign import TopicContent
-from worker.http.addresses import Refused
 from worker.http.client import FetchedResponse, GuardedClient, RequestFailed
-from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 from worker.websub.feed_diff import remove_known_entries
 
@@ -36,7 +34,6 @@ class FetchFailed(Exception):
 async def fetch_topic(
     store: Store,
     settings: WorkerSettings,
-    guard: Guard,
     client: GuardedClient,
     topic: Row,
     parsing: asyncio.Lock,
@@ -46,7 +43,7 @@ async def fetch_topic(
     `parsing` is held while a feed is parsed.
     """
     try:
-        reply = await _get(settings, guard, client, topic)
+        reply = await _get(settings, client, topic)
         content = None if reply.status == UNCHANGED else _content(reply)
     except FetchFailed as trouble:
         await store.write(websub_foreign.mark_failed, topic, str(trouble), again=trouble.again)
@@ -62,19 +59,15 @@ async def fetch_topic(
     await store.write(websub_foreign.distribute, topic, content)
 
 
-async def _get(
-    settings: WorkerSettings, guard: Guard, client: GuardedClient, topic: Row
-) -> FetchedResponse:
+async def _get(settings: WorkerSettings, client: GuardedClient, topic: Row) -> FetchedResponse:
     try:
         reply = await client.request(
             "GET",
-            guard.endpoint(topic["url"]),
+            client.endpoint(topic["url"]),
             headers=_conditions(topic),
             deadline=settings.timeout,
             max_bytes=settings.websub_max_topic_bytes,
         )
-    except Refused as error:
-        raise FetchFailed(f"guard: {error}", again=False) from None
     except RequestFailed as error:
         raise _failed(str(error)) from None
     if reply.error is not None:

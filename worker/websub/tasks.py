@@ -10,9 +10,7 @@ from store import Row, Store
 from store.clock import SECOND
 from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.errors import StoreError, Unusable
-from worker.http.addresses import Refused
 from worker.http.client import FetchedResponse, GuardedClient, RequestFailed
-from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 from worker.websub.fetch import fetch_topic
 from worker.websub.verify import ask_callback, is_confirmed, new_challenge, verification_query
@@ -26,12 +24,9 @@ MOST = 64
 class WebSubTasks:
     """The runner of due tasks. It starts them when it is woken, and at intervals."""
 
-    def __init__(
-        self, store: Store, settings: WorkerSettings, guard: Guard, client: GuardedClient
-    ) -> None:
+    def __init__(self, store: Store, settings: WorkerSettings, client: GuardedClient) -> None:
         self._store = store
         self._settings = settings
-        self._guard = guard
         self._client = client
         self._polling: asyncio.Task[None] | None = None
         self._again = False
@@ -96,9 +91,7 @@ class WebSubTasks:
             self._spawn(self._fetch(topic), self._fetches)
 
     def _fetch(self, topic: Row) -> Coroutine[Any, Any, None]:
-        return fetch_topic(
-            self._store, self._settings, self._guard, self._client, topic, self._parsing
-        )
+        return fetch_topic(self._store, self._settings, self._client, topic, self._parsing)
 
     def _wake_after(self, wait: float) -> None:
         if self._timer is not None:
@@ -130,8 +123,6 @@ class WebSubTasks:
             reply = await self._ask(request, challenge)
             result = reply.error or f"status {reply.status}"
             confirmed = is_confirmed(reply, challenge)
-        except Refused as error:
-            result = f"guard: {error}"
         except Unusable as error:
             result = f"secret: {error}"
         except RequestFailed as error:
@@ -152,7 +143,6 @@ class WebSubTasks:
         if request["verify_token"] is not None:
             token = await self._store.read(websub_requests.verify_token_of, request)
         return await ask_callback(
-            self._guard,
             self._client,
             request["callback"],
             verification_query(request, challenge, token),

@@ -7,19 +7,19 @@ from urllib.parse import urlencode
 
 from store import Row
 from worker.http.client import FetchedResponse, GuardedClient
-from worker.http.guard import Guard
 
 Pairs = Sequence[tuple[str, str]]
 
 
 async def ask_callback(
-    guard: Guard, client: GuardedClient, callback: str, pairs: Pairs, deadline: float
+    client: GuardedClient, callback: str, pairs: Pairs, deadline: float
 ) -> FetchedResponse:
     """Send a GET request to a callback, with more parameters at the end of its query.
 
-    The callback's URL is sent byte for byte. Raises Refused, and RequestFailed if no answer came.
+    The callback's URL is sent byte for byte. Raises RequestFailed if it is refused, or if no answer
+    came.
     """
-    endpoint = guard.endpoint(callback)
+    endpoint = client.endpoint(callback)
     asked = replace(endpoint, target=with_query(endpoint.target, pairs))
     return await client.request("GET", asked, deadline=deadline)
 
