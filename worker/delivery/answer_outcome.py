@@ -122,8 +122,7 @@ def failed_attempt(
     now: int,
 ) -> Outcome:
     """Return the outcome of an attempt that a programming error ended. `now` is in microseconds."""
-    answer = ExchangeResult()
-    answer.error = internal_error(error)
+    answer = ExchangeResult.failed(internal_error(error))
     return outcome_of(target, item, hook_id, lease_id, answer, "", now, now)
 
 
@@ -150,11 +149,10 @@ def _since(item: QueuedDelivery, started: int) -> int | None:
 def _reply(answer: ExchangeResult, head: str | None) -> Reply:
     if head is None:
         return Reply(answer.status, answer.error)
-    delivered = answer.error is None and answer.status is not None and 200 <= answer.status < 300
     return Reply(
         answer.status,
         answer.error,
-        None if delivered else header_value(head, "retry-after"),
+        None if answer.succeeded else header_value(head, "retry-after"),
         # Most answers lack this header. One search in the whole head is cheaper than line by line.
         header_value(head, STEERING) if STEERING in head.lower() else None,
     )

@@ -185,9 +185,7 @@ class DeliverySender:
         seconds: float | None = None,
     ) -> ExchangeResult:
         if target.endpoint is None:
-            answer = ExchangeResult()
-            answer.error = target.refusal
-            return answer
+            return ExchangeResult.failed(target.refusal)
         deadline = target.policy.timeout if seconds is None else seconds
         if signing is not None and self._signing_sender is not None:
             return await self._signing_sender.post_unsigned(

@@ -72,7 +72,6 @@ async def _within(seconds: float, token: Awaitable[str]) -> str:
 
 
 def _failed(reason: str, took: float) -> ExchangeResult:
-    answer = ExchangeResult()
-    answer.error = f"token: {reason}"
+    answer = ExchangeResult.failed(f"token: {reason}")
     answer.timings["token"] = answer.timings["total"] = int(took * MICRO)
     return answer

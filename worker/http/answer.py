@@ -62,6 +62,18 @@ class ExchangeResult:
         self.error: str | None = None
         self.signatures = ""
 
+    @classmethod
+    def failed(cls, error: str) -> "ExchangeResult":
+        """Return the result of a request without an answer. `error` is "stage: message"."""
+        result = cls()
+        result.error = error
+        return result
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether the receiver took the request."""
+        return self.error is None and self.status is not None and 200 <= self.status < 300
+
     def fields(self) -> list[tuple[bytes, bytes]]:
         """Return the headers in the order in which they came, with names in lower case."""
         lines = (line.partition(b":") for line in self.head.split(b"\r\n") if line)

@@ -32,13 +32,6 @@ def _line(text: str) -> str:
     return text.replace("\r", " ").replace("\n", " ")
 
 
-def failed(error: str) -> ExchangeResult:
-    """Return the result of a delivery without an answer. `error` is "stage: message"."""
-    result = ExchangeResult()
-    result.error = error
-    return result
-
-
 def outcome(
     db: Connection,
     hook_id: int,

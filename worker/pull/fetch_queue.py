@@ -126,7 +126,7 @@ class FetchQueue:
         given = {one.lease_id: one for one in rejections}
 
         def result_of(row: Row) -> ExchangeResult:
-            return answers.failed(f"receiver: {given[row['id']].reason}")
+            return ExchangeResult.failed(f"receiver: {given[row['id']].reason}")
 
         open_ids = pull_leases.open_ones(db, hook["id"], given, "nacked")
         outcomes = self._outcomes(db, hook["id"], open_ids, result_of)
@@ -163,7 +163,9 @@ class FetchQueue:
         """End expired leases of a hook, and record that as failed attempts. Return their number."""
         lease_ids = pull_leases.expired(db, hook_id, LAPSES)
         if lease_ids:
-            outcomes = self._outcomes(db, hook_id, lease_ids, lambda _: answers.failed(LAPSED))
+            outcomes = self._outcomes(
+                db, hook_id, lease_ids, lambda _: ExchangeResult.failed(LAPSED)
+            )
             self._record(db, hook_id, outcomes)
             pull_leases.end(db, lease_ids, "lapsed")
         return len(lease_ids)

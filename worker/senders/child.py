@@ -214,9 +214,7 @@ class SenderChild:
     def _fail_pending(self) -> None:
         for future, _ in self._pending.values():
             if not future.done():
-                result = ExchangeResult()
-                result.error = ENDED
-                future.set_result(result)
+                future.set_result(ExchangeResult.failed(ENDED))
 
     def kill(self) -> None:
         """End the process at once."""

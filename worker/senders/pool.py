@@ -122,7 +122,8 @@ class SenderPool:
                 address = not_sent.address
                 spent += not_sent.seconds
                 if spent >= deadline:
-                    return _late(deadline)
+                    late = f"timeout: connect: not done within {deadline:g} s"
+                    return ExchangeResult.failed(late)
                 if address is None and not_sent.seconds < LATE:
                     break
             else:
@@ -136,9 +137,3 @@ class SenderPool:
         self._addresses[host] = result.address
         if len(self._addresses) > MOST_ADDRESSES:
             self._addresses.popitem(last=False)
-
-
-def _late(seconds: float) -> ExchangeResult:
-    result = ExchangeResult()
-    result.error = f"timeout: connect: not done within {seconds:g} s"
-    return result

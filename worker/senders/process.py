@@ -105,9 +105,8 @@ class SenderProcess:
             self._reply((NOT_SENT, number, address, monotonic() - began))
         except Exception as error:
             log.exception("request %d", number)
-            result = ExchangeResult()
-            result.error = internal_error(error)
-            self._reply(reply_of(number, result, 0))
+            failed = ExchangeResult.failed(internal_error(error))
+            self._reply(reply_of(number, failed, 0))
         else:
             assert self._transport is not None
             self._reply(reply_of(number, result, len(self._transport.pool)))

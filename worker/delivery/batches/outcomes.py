@@ -70,7 +70,7 @@ def decisive_of(outcomes: Sequence[Outcome]) -> Outcome | None:
 
 def _answers(members: Sequence[Member], answer: ExchangeResult) -> list[ExchangeResult]:
     """Return the answer for each delivery. It has an error where the receiver named the event."""
-    if answer.error is not None or answer.status is None or not 200 <= answer.status < 300:
+    if not answer.succeeded:
         return [answer] * len(members)
     guids = [member.payload.guid for member in members]
     try:
