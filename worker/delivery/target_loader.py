@@ -24,7 +24,7 @@ from worker.endpoint_access.access import access_for
 from worker.endpoint_access.handshake import MINUTE, origin_lines, origin_of
 from worker.endpoint_access.tls_choice import tls_choice
 from worker.http.addresses import Refused
-from worker.http.endpoint import Endpoint
+from worker.http.endpoint import Endpoint, first_lines
 from worker.http.guard import Guard
 from worker.http.tls_contexts import TlsChoice
 from worker.settings import WorkerSettings
@@ -162,15 +162,8 @@ def _is_withheld(row: Row) -> bool:
 
 
 def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) -> str:
-    # If the URL is refused, nothing is sent. The recorded request then shows the whole URL.
-    lines = [f"POST {row['url'] if endpoint is None else endpoint.target} HTTP/1.1"]
-    if endpoint is not None:
-        lines.append(f"Host: {endpoint.authority}")
-    lines += [
-        f"User-Agent: {settings.user_agent}",
-        "Accept: */*",
-        f"Content-Type: {_media(row)}",
-    ]
+    lines = first_lines("POST", endpoint, settings.user_agent, row["url"])
+    lines.append(f"Content-Type: {_media(row)}")
     if is_wanted(row["options"]):
         lines += origin_lines(origin_of(settings))
     target = target_of(row)

@@ -1,7 +1,6 @@
 """Trials: single requests to a receiver outside the queue, built and signed like deliveries."""
 
 import asyncio
-from collections.abc import Awaitable
 
 from store.clock import SECOND, Clock
 from store.errors import Busy
@@ -11,10 +10,9 @@ from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload
 from worker.delivery.target import Target
 from worker.delivery.target_loader import make_target, signatures_of
-from worker.endpoint_access.exchange import exchange
+from worker.endpoint_access.exchange import post
 from worker.endpoint_access.token_cache import TokenCache
 from worker.http.addresses import Refused
-from worker.http.answer import ExchangeResult
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender, Transport
@@ -81,22 +79,16 @@ class TrialSender:
     async def _sent(
         self, target: Target, endpoint: Endpoint, body: bytes, head: str
     ) -> TrialAnswer:
-        sender, tokens = self._sender, self._tokens
-        seconds = min(target.policy.timeout, LONGEST)
-
-        def send(sent: str, seconds: float) -> Awaitable[ExchangeResult]:
-            return sender.post(
-                endpoint,
-                sent.encode("latin-1"),
-                body,
-                deadline=seconds,
-                verify_tls=target.verify_tls,
-            )
-
-        if target.access is None:
-            answer = await send(head, seconds)
-        else:
-            answer = await exchange(tokens, target.access, head, seconds, send)
+        answer = await post(
+            self._sender,
+            self._tokens,
+            target.access,
+            endpoint,
+            head,
+            body,
+            min(target.policy.timeout, LONGEST),
+            target.verify_tls,
+        )
         answered = answer.status is not None
         return TrialAnswer(
             _shown(target, head),

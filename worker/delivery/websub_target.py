@@ -17,7 +17,7 @@ from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import policy_for
 from worker.delivery.target import REPUBLISHED, Target
 from worker.http.addresses import Refused
-from worker.http.endpoint import Endpoint
+from worker.http.endpoint import first_lines
 from worker.http.guard import Guard
 from worker.http.transport import USER_AGENT
 from worker.settings import WorkerSettings
@@ -110,7 +110,7 @@ def load_websub_target(
         refusal=refusal,
         secret=secret,
         prefixes=(),
-        static_head=_static_head(row["callback"], endpoint),
+        static_head="\r\n".join([*first_lines("POST", endpoint, USER_AGENT, row["callback"]), ""]),
         ends_at=row["lease_ends_at"],
         reread_at=row["lease_ends_at"],
         held_until=row["held_until"] or 0,
@@ -120,11 +120,3 @@ def load_websub_target(
         # Anybody may subscribe to a topic, and the trace context is not for everybody.
         propagates=False,
     )
-
-
-def _static_head(url: str, endpoint: Endpoint | None) -> str:
-    lines = [f"POST {url if endpoint is None else endpoint.target} HTTP/1.1"]
-    if endpoint is not None:
-        lines.append(f"Host: {endpoint.authority}")
-    lines += [f"User-Agent: {USER_AGENT}", "Accept: */*"]
-    return "\r\n".join(lines) + "\r\n"

@@ -7,12 +7,36 @@ from worker.endpoint_access.access import EndpointAccess
 from worker.endpoint_access.token_cache import TokenCache
 from worker.endpoint_access.token_request import TokenCredentials, TokenFailed
 from worker.http.answer import ExchangeResult, Withheld
+from worker.http.endpoint import Endpoint
+from worker.http.tls_contexts import TlsChoice
+from worker.http.transport import HttpSender
 
 UNAUTHORIZED = 401
 MICRO = 1_000_000
 
 Send = Callable[[str, float], Awaitable[ExchangeResult]]
 """Sends the request with this head, within this many seconds, and returns the answer."""
+
+
+async def post(
+    sender: HttpSender,
+    tokens: TokenCache,
+    access: EndpointAccess | None,
+    endpoint: Endpoint,
+    head: str,
+    body: bytes,
+    deadline: float,
+    verify_tls: TlsChoice,
+) -> ExchangeResult:
+    """Send a request, with access to its endpoint if that is needed. See `exchange`."""
+
+    def send(sent: str, seconds: float) -> Awaitable[ExchangeResult]:
+        encoded = sent.encode("latin-1")
+        return sender.post(endpoint, encoded, body, deadline=seconds, verify_tls=verify_tls)
+
+    if access is None:
+        return await send(head, deadline)
+    return await exchange(tokens, access, head, deadline, send)
 
 
 async def exchange(

@@ -1,14 +1,13 @@
 """The handshake of CloudEvents' webhooks: the receiver's consent, and the rate that it grants."""
 
 import socket
-from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from worker.endpoint_access.access import EndpointAccess
-from worker.endpoint_access.exchange import exchange
+from worker.endpoint_access.exchange import post
 from worker.endpoint_access.token_cache import TokenCache
 from worker.http.answer import ExchangeResult
-from worker.http.endpoint import Endpoint
+from worker.http.endpoint import Endpoint, first_lines
 from worker.http.tls_contexts import TlsChoice
 from worker.http.transport import HttpSender
 from worker.settings import WorkerSettings
@@ -33,13 +32,8 @@ class HandshakeRequest:
     user_agent: str
 
     def head(self) -> str:
-        lines = [
-            f"OPTIONS {self.endpoint.target} HTTP/1.1",
-            f"Host: {self.endpoint.authority}",
-            f"User-Agent: {self.user_agent}",
-            "Accept: */*",
-            f"WebHook-Request-Origin: {self.origin}",
-        ]
+        lines = first_lines("OPTIONS", self.endpoint, self.user_agent)
+        lines.append(f"WebHook-Request-Origin: {self.origin}")
         if self.rate is not None:
             lines.append(f"WebHook-Request-Rate: {a_minute(self.rate)}")
         return "\r\n".join([*lines, "Content-Length: 0", "", ""])
@@ -80,22 +74,16 @@ class Handshaker:
 
     async def ask(self, request: HandshakeRequest) -> Consent:
         """Ask a receiver. Return its consent, or the problem if it does not consent."""
-
-        def send(head: str, seconds: float) -> Awaitable[ExchangeResult]:
-            return self._sender.post(
-                request.endpoint,
-                head.encode("latin-1"),
-                b"",
-                deadline=seconds,
-                verify_tls=request.verify_tls,
-            )
-
-        if request.access is None:
-            answer = await send(request.head(), request.deadline)
-        else:
-            answer = await exchange(
-                self._tokens, request.access, request.head(), request.deadline, send
-            )
+        answer = await post(
+            self._sender,
+            self._tokens,
+            request.access,
+            request.endpoint,
+            request.head(),
+            b"",
+            request.deadline,
+            request.verify_tls,
+        )
         return read_consent(answer, request.origin, asked=request.rate is not None)
 
 

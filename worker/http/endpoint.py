@@ -57,6 +57,20 @@ def parse(url: str, schemes: Sequence[str] = WEB) -> Endpoint:
     return Endpoint(scheme, host, port, _NOT_ASCII.sub(_percent, target))
 
 
+def first_lines(
+    method: str, endpoint: Endpoint | None, user_agent: str, url: str = ""
+) -> list[str]:
+    """Return the first lines of a request: the request line, and headers that all requests have.
+
+    Without an endpoint, nothing is sent. The lines then show the whole `url`, for the record.
+    """
+    target = url if endpoint is None else endpoint.target
+    lines = [f"{method} {target} HTTP/1.1", f"User-Agent: {user_agent}", "Accept: */*"]
+    if endpoint is not None:
+        lines.insert(1, f"Host: {endpoint.authority}")
+    return lines
+
+
 def is_address(host: str) -> bool:
     """Return whether the host of an Endpoint is an IP address."""
     # After `parse`, only an address has a colon or ends in a label of digits only.
