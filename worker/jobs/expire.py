@@ -6,7 +6,7 @@ import logging
 from store import Connection, Store
 from store.registry import expiring
 from store.registry.expiring import EXPIRING, ExpiringKind
-from worker.jobs.pause import Sleep, pause_if_due
+from worker.jobs.pauses import Sleep, pause_if_due
 from worker.publishing import EventEmitter
 
 log = logging.getLogger("tocsin.worker")

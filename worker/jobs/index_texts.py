@@ -14,7 +14,7 @@ from store.delivery import events
 from store.text_index import portions, slices, trigrams
 from store.text_index.portions import WIDTH, IndexHorizon
 from store.text_index.slices import Parts, Slices
-from worker.jobs.projector import Pacer
+from worker.jobs.pauses import Pacer
 
 log = logging.getLogger("tocsin.worker")
 

@@ -8,7 +8,7 @@ from store import Connection, Store
 from store.clock import earliest
 from store.pull import idle_hooks, pull_leases
 from store.tracing import Tracer
-from worker.jobs.pause import pause_if_due
+from worker.jobs.pauses import pause_if_due
 from worker.pull.fetch_queue import FetchQueue
 from worker.settings import WorkerSettings
 

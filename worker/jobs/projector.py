@@ -6,57 +6,24 @@ It gives way to deliveries, because state may follow a moment later.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from store import Connection, Store
 from store.errors import Busy, StoreError, Unavailable
 from store.projection import event_projection, projection_cursor
 from store.projection.event_projection import PendingEvent
 from store.projection.projection_cursor import CursorMoved, Gap, PendingEvents
+from worker.jobs.pauses import Pacer
 from worker.tuning import DEFAULTS
 
 log = logging.getLogger("tocsin.worker")
 
-# MOST is the longest pause after a transaction, as a multiple of its duration. CROWD lengthens the
-# pause if others wait for the writer.
-MOST, CROWD = 20, 3
 # Seconds after a wake-up at which the work begins.
 HEAD_START = 0.005
 # Seconds between two checks whether the transaction with a missing event has ended.
 GAP_POLL_SECONDS = 0.02
 # Seconds that `stop` waits for the transaction under way. It is committed as a whole or not at all.
 STOP_TIMEOUT = 2.0
-
-
-class Pacer:
-    """The pauses after transactions, which let other work go first.
-
-    A pause lasts at least as long as the transaction. It is longer if others wait for the writer,
-    and much longer if this process, which has one processor, uses most of it for other work.
-    """
-
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        processor_time: Callable[[], float] = time.process_time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._clock, self._processor_time, self._sleep = clock, processor_time, sleep
-        self.processor = self.writer = 0.0
-        """The shares of the processor and of the writer that others have used lately: 0 to 1."""
-
-    async def rest(self, worked: float, waited: float = 0.0) -> None:
-        """Pause after `worked` seconds of work and `waited` seconds of waiting for the writer."""
-        self.writer = _mean(self.writer, waited, worked + waited)
-        times = max(min(1 / (1 - self.processor + 1e-9) ** 2, MOST), 1 + CROWD * self.writer)
-        wall, processor = self._clock(), self._processor_time()
-        await self._sleep(worked * times)
-        wall, processor = self._clock() - wall, self._processor_time() - processor
-        self.processor = _mean(self.processor, processor, wall)
-
-
-def _mean(before: float, part: float, whole: float) -> float:
-    return (before + min(part / whole, 1.0)) / 2 if whole > 0 else before
 
 
 class Projector:

@@ -7,12 +7,13 @@ runs once among several workers, and continues after a crash like every other jo
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from store import Row, Store
 from store.delivery.replays import replay_runs
 from store.errors import Busy, Unavailable
 from store.jobs.runs import StaleRun
+from worker.jobs.pauses import Sleep
 from worker.settings import WorkerSettings
 
 log = logging.getLogger("tocsin.worker")
@@ -32,7 +33,7 @@ async def replay(
     settings: WorkerSettings,
     *,
     clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    sleep: Sleep = asyncio.sleep,
 ) -> None:
     """Run all replays in turns, until none is left."""
     limit = max(1, min(BATCH, round(settings.replay_rate / 4)))
@@ -48,9 +49,7 @@ async def replay(
         await sleep(max(PAUSE, ready_at - clock()))
 
 
-async def _step(
-    store: Store, run: Row, limit: int, sleep: Callable[[float], Awaitable[None]]
-) -> tuple[Row, int]:
+async def _step(store: Store, run: Row, limit: int, sleep: Sleep) -> tuple[Row, int]:
     """Make a step of a replay. If that fails for good, the replay ends as failed.
 
     Raises StaleRun as `replay_runs.run_step` does, and if the replay has failed.

@@ -7,13 +7,14 @@ closed, runs once among several workers, and continues after a crash like every 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from store import Connection, Row, Store
 from store.errors import Busy, Unavailable
 from store.jobs.runs import StaleRun
 from store.registry import republish_runs
 from store.registry.republish_runs import NextBatch
+from worker.jobs.pauses import Sleep
 
 log = logging.getLogger("tocsin.worker")
 
@@ -33,7 +34,7 @@ async def republish(
     *,
     batch: int = BATCH,
     clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    sleep: Sleep = asyncio.sleep,
 ) -> None:
     """Finish all runs: requested ones first, then scheduled ones."""
     while True:

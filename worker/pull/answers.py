@@ -7,9 +7,9 @@ from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DEAD, WAITING
 from store.pull.fetching import Acknowledgement, Rejection
 from worker.delivery.answer_outcome import outcome_of
-from worker.delivery.lane import QueuedDelivery
 from worker.delivery.target import Target
 from worker.http.answer import MAX_BODY, ExchangeResult
+from worker.pull.leased_requests import queued
 
 
 def answered(answer: Acknowledgement, held: int) -> ExchangeResult:
@@ -37,19 +37,11 @@ def outcome(
     hook_id: int,
     target: Target,
     row: Row,
-    turn: Turn | None,
+    turns: dict[int, Turn],
     result: ExchangeResult,
 ) -> Outcome:
     """Return the outcome of a leased delivery with this answer. `row` is a row of `leased`."""
-    item = QueuedDelivery(
-        row["delivery_id"],
-        row["event_id"],
-        row["attempts"],
-        row["redelivery"],
-        target.version,
-        row["throttled"],
-        turn,
-    )
+    item = queued(row, target, turns)
     found = outcome_of(
         target, item, hook_id, -row["id"], result, row["request_head"], row["started_at"], db.now
     )

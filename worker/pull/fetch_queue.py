@@ -190,10 +190,7 @@ class FetchQueue:
                 deliveries.mark_dead(db, -row["id"], [row["delivery_id"]], reason)
             return []
         turns = leased_requests.turns_of(db, rows)
-        return [
-            answers.outcome(db, hook_id, target, row, turns.get(row["delivery_id"]), result_of(row))
-            for row in rows
-        ]
+        return [answers.outcome(db, hook_id, target, row, turns, result_of(row)) for row in rows]
 
     def _record(self, db: Connection, hook_id: int, outcomes: Sequence[Outcome]) -> None:
         if not outcomes:

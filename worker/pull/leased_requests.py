@@ -17,25 +17,28 @@ from worker.delivery.target import Target
 
 def turns_of(db: Connection, rows: Iterable[Row]) -> dict[int, Turn]:
     """Return delivery id to turn, for the ordered ones among these deliveries or leases."""
-    ordered: list[int] = [
-        row["delivery_id"] if "delivery_id" in row else row["id"]
-        for row in rows
-        if row["ordering_key"] is not None
-    ]
+    ordered = [_delivery_id(row) for row in rows if row["ordering_key"] is not None]
     return places.turns_of(db, ordered) if ordered else {}
 
 
 def queued(row: Row, target: Target, turns: dict[int, Turn]) -> QueuedDelivery:
-    """Return a due delivery as the worker has it in memory."""
+    """Return a due or leased delivery as the worker has it in memory."""
+    delivery_id = _delivery_id(row)
     return QueuedDelivery(
-        row["id"],
+        delivery_id,
         row["event_id"],
         row["attempts"],
         row["redelivery"],
         target.version,
         row["throttled"],
-        turns.get(row["id"]),
+        turns.get(delivery_id),
     )
+
+
+def _delivery_id(row: Row) -> int:
+    """Return the id of a delivery, or of the delivery of a lease."""
+    found: int = row["delivery_id"] if "delivery_id" in row else row["id"]
+    return found
 
 
 def lease(

@@ -22,7 +22,7 @@ from store.registry import expiring
 from store.repositories import interaction_limits, invitations, repositories
 from worker.job_table import JobContext, build_jobs, refuse_emit
 from worker.jobs.expire import expire, expire_batch
-from worker.jobs.pause import PAUSE
+from worker.jobs.pauses import PAUSE
 from worker.service import Worker
 from worker.settings import WorkerSettings
 

@@ -17,6 +17,7 @@ from store.issues import issues
 from store.projection import event_projection, projection_cursor, projection_table
 from store.repositories import refs, repositories
 from worker.jobs import projector as module
+from worker.jobs.pauses import CROWD, MOST, Pacer
 from worker.service import Worker
 from worker.settings import WorkerSettings
 from worker.tuning import Tuning
@@ -223,17 +224,17 @@ async def test_the_pacer_rests_longer_under_load() -> None:
         processor += seconds * share
         slept.append(round(seconds, 1))
 
-    pace = module.Pacer(lambda: wall, lambda: processor, sleep)
+    pace = Pacer(lambda: wall, lambda: processor, sleep)
     for share in (0.0, 0.9, 0.9, 0.9, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 0.0, 0.0):  # noqa: B007
         await pace.rest(1.0)
     assert slept[:4] == [1.0, 1.0, 3.3, 9.5]
     assert slept[9] > 15
-    assert max(slept) == module.MOST
+    assert max(slept) == MOST
     assert slept[11] < 4.1
     slept.clear()
     for waited in (0.0, 9.0, 9.0, 9.0, 9.0, 9.0):
         await pace.rest(1.0, waited)
-    assert slept[0] < 2.5 < slept[3] < slept[5] <= 1 + module.CROWD
+    assert slept[0] < 2.5 < slept[3] < slept[5] <= 1 + CROWD
 
 
 async def test_a_turn_is_short(harness: WorkerHarness) -> None:

@@ -1,11 +1,13 @@
-"""Groups: which deliveries of a lane go together, and when."""
+"""Groups: which deliveries of a hook go together, and when."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from store.clock import SECOND
 from store.hooks.batch_options import BatchOptions
+from store.ordering import followers
 from worker.delivery.lane import QueuedDelivery
+from worker.delivery.leased import LeasedDeliveries
 
 
 def seconds_to_fill(limits: BatchOptions, waiting: Sequence[QueuedDelivery], now: int) -> float:
@@ -46,3 +48,20 @@ def take(
             break
         group.append(pop())
     return group
+
+
+async def claim_followers(
+    leased: LeasedDeliveries, hook_id: int, first: QueuedDelivery, lease_id: int, most: int
+) -> list[QueuedDelivery]:
+    """Claim the followers of an ordered delivery, so that the batch has `most` at most.
+
+    Return them. They wait in the store and in no lane. A delivery that is not ordered has no
+    followers, and neither has a redelivery out of turn.
+    """
+    turn = first.turn
+    if turn is None or turn.sequence is None or turn.out_of_turn or most == 1:
+        return []
+    key = hook_id, turn.key
+    found = await leased.claim(followers.claim, key, (first.delivery_id, turn), lease_id, most - 1)
+    leased.hold([one.id for one in found])
+    return [QueuedDelivery.of(one, first.version) for one in found]

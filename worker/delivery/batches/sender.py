@@ -13,8 +13,7 @@ from store.delivery.outcomes.outcome import Outcome
 from store.formats import batches
 from store.hooks.batch_options import BatchOptions
 from store.trace_context import TraceContext
-from worker.delivery.batches.followers import claim_followers
-from worker.delivery.batches.groups import seconds_to_fill, take
+from worker.delivery.batches.groups import claim_followers, seconds_to_fill, take
 from worker.delivery.batches.outcomes import is_too_large, outcomes_of
 from worker.delivery.batches.request import Member, body_of, element_of, head_of
 from worker.delivery.lane import Lane, QueuedDelivery, next_events
