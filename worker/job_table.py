@@ -60,35 +60,37 @@ class JobContext:
     """When the worker began, in microseconds. None: now."""
 
 
-def build_jobs(works: JobContext) -> list[ScheduledJob]:
+def build_jobs(context: JobContext) -> list[ScheduledJob]:
     """Return every job, by these settings."""
-    store, settings = works.store, works.settings
-    began = store.clock.now() if works.began is None else works.began
+    store, settings = context.store, context.settings
+    began = store.clock.now() if context.began is None else context.began
     return [
-        ScheduledJob("expire", DataTrigger(expiring.next_due), partial(expire, store, works.emit)),
+        ScheduledJob(
+            "expire", DataTrigger(expiring.next_due), partial(expire, store, context.emit)
+        ),
         ScheduledJob(
             "lapse",
             DataTrigger(partial(lapse.next_due, began=began)),
-            partial(lapse.lapse, store, settings, began, works.tracer),
+            partial(lapse.lapse, store, settings, began, context.tracer),
         ),
         ScheduledJob(
             "deploy",
             RequestTrigger(deployment_jobs.next_due),
-            partial(record_deployments, store, works.emit),
+            partial(record_deployments, store, context.emit),
         ),
         ScheduledJob(
             "republish",
             RequestTrigger(republish_runs.RUNS.next_due),
-            partial(republish, store, works.publish),
+            partial(republish, store, context.publish),
         ),
         ScheduledJob(
             "alerts",
             IntervalTrigger(INTERVAL),
-            partial(check_alerts, store, settings, works.emit),
+            partial(check_alerts, store, settings, context.emit),
         ),
-        *_mail(works),
+        *_mail(context),
         *_scheduled(store, settings),
-        *_imports(works),
+        *_imports(context),
         ScheduledJob(
             "replay", RequestTrigger(replay_runs.RUNS.next_due), partial(replay, store, settings)
         ),
@@ -108,20 +110,20 @@ def _text_index(store: Store, settings: WorkerSettings) -> ScheduledJob:
     return ScheduledJob("text-index", DataTrigger(next_drop), partial(drop_index, store))
 
 
-def _imports(works: JobContext) -> list[ScheduledJob]:
+def _imports(context: JobContext) -> list[ScheduledJob]:
     """Return the job that imports repositories, if the settings allow imports."""
-    if not works.settings.imports:
+    if not context.settings.imports:
         return []
-    run = partial(run_imports, works.store, works.settings, works.emit)
+    run = partial(run_imports, context.store, context.settings, context.emit)
     return [ScheduledJob("import", RequestTrigger(import_rounds.next_due), run)]
 
 
-def _mail(works: JobContext) -> list[ScheduledJob]:
+def _mail(context: JobContext) -> list[ScheduledJob]:
     """Return the job that sends mails, if the settings have a server.
 
     Raises Unusable if what it needs is not installed.
     """
-    if works.settings.mail_host is None:
+    if context.settings.mail_host is None:
         return []
     try:
         # The extra may not be installed.
@@ -130,7 +132,7 @@ def _mail(works: JobContext) -> list[ScheduledJob]:
         raise Unusable(
             f"the setting mail_host needs the extra mail ({error}): install tocsin[mail]"
         ) from None
-    sender = MailSender(works.store, works.settings, works.compose, works.metrics)
+    sender = MailSender(context.store, context.settings, context.compose, context.metrics)
     return [ScheduledJob("mail", DataTrigger(next_due), sender.run)]
 
 

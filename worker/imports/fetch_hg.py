@@ -45,10 +45,10 @@ class MercurialFetcher:
             try:
                 await self._hg("clone", "--noupdate", "--", self._remote.url, "source.hg")
             except CommandFailed as error:
-                raise self._problem(error, proxy) from None
+                raise proxy.explain(error, DENIED) from None
             finally:
                 (home / "hgrc").unlink()
-        await self._steps.take_over("hg_to_git", home / "source.hg", heard=self._taking)
+        await self._steps.take_over("hg_to_git", home / "source.hg", on_line=self._taking)
         # It has a file for each path of the history.
         await in_thread(shutil.rmtree, home / "source.hg")
         return BRANCH
@@ -57,9 +57,9 @@ class MercurialFetcher:
         remote = self._remote
         # hg reads both from standard input if the server asks for them. In a name in its settings
         # it would expand `$HOME` and `~`.
-        given = f"{remote.username or ''}\n{remote.password or ''}\n".encode() * 3
+        answers = f"{remote.username or ''}\n{remote.password or ''}\n".encode() * 3
         more = {"HGRCPATH": str(self._steps.home / "hgrc"), "HGENCODING": "UTF-8"}
-        await self._steps.run("hg", *command, given=given, more=more, heard=self._receiving)
+        await self._steps.run("hg", *command, stdin=answers, more=more, on_line=self._receiving)
 
     def _settings(self, proxy: ImportProxy) -> Sequence[str]:
         named = self._remote.username or self._remote.password
@@ -93,9 +93,3 @@ class MercurialFetcher:
         if found := TAKING.search(line):
             part = (RESOLVED - TAKEN) * int(found[1]) // max(1, int(found[2]))
             self._steps.report(import_percent=TAKEN + part)
-
-    def _problem(self, error: CommandFailed, proxy: ImportProxy) -> Exception:
-        if proxy.refused is not None:
-            return ImportProblem("error", proxy.refused)
-        denied = any(sign in line for line in error.said for sign in DENIED)
-        return ImportProblem("auth_failed") if denied else error

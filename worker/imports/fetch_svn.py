@@ -88,7 +88,9 @@ class SubversionFetcher:
                 self._configure(proxy)
                 await self._all(has_trunk)
             except CommandFailed as error:
-                raise self._problem(error, proxy) from None
+                said = [line.replace(f"{SCHEME}://", "svn://") for line in error.said]
+                shown = CommandFailed(error.program, error.code, said)
+                raise proxy.explain(shown, DENIED) from None
         await self._rename()
         return BRANCH
 
@@ -137,7 +139,7 @@ class SubversionFetcher:
             **self._tunnel,
         }
         git = ("git", f"--git-dir={self._steps.source}", *command)
-        await self._steps.run(*git, remote=remote, more=more, heard=self._heard, merged=True)
+        await self._steps.run(*git, remote=remote, more=more, on_line=self._on_line, merged=True)
 
     def _settings(self, proxy: ImportProxy) -> Sequence[str]:
         return [
@@ -149,7 +151,7 @@ class SubversionFetcher:
             "store-passwords = no",
         ]
 
-    def _heard(self, line: str) -> None:
+    def _on_line(self, line: str) -> None:
         if REVISION.match(line):
             self._count += 1
             self._steps.report(commit_count=self._count)
@@ -165,17 +167,8 @@ class SubversionFetcher:
             if name.startswith("tags/"):
                 place = name
             lines.append(f"update {IMPORTED_REFS}{place} {oid}\n")
-        await self._git_here("update-ref", "--stdin", given="".join(lines).encode())
+        await self._git_here("update-ref", "--stdin", stdin="".join(lines).encode())
 
-    async def _git_here(self, *command: str, given: bytes | None = None) -> bytes:
+    async def _git_here(self, *command: str, stdin: bytes | None = None) -> bytes:
         git = ("git", f"--git-dir={self._steps.source}", *command)
-        return await self._steps.run(*git, given=given)
-
-    def _problem(self, error: CommandFailed, proxy: ImportProxy) -> Exception:
-        if proxy.refused is not None:
-            return ImportProblem("error", proxy.refused)
-        denied = any(sign in line for line in error.said for sign in DENIED)
-        if denied:
-            return ImportProblem("auth_failed")
-        said = [line.replace(f"{SCHEME}://", "svn://") for line in error.said]
-        return CommandFailed(error.program, error.code, said)
+        return await self._steps.run(*git, stdin=stdin)

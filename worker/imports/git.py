@@ -71,6 +71,10 @@ class CommandFailed(Exception):
         errors = [line for line in self.said if line.startswith(("fatal:", "error:", "abort:"))]
         return f"{self.program}: {' '.join(errors or self.said[-1:]) or f'exit code {self.code}'}"
 
+    def says_any(self, signs: Sequence[str]) -> bool:
+        """Return whether one of these texts is in the last lines."""
+        return any(sign in line for line in self.said for sign in signs)
+
 
 @dataclass(frozen=True, slots=True)
 class Remote:
@@ -121,15 +125,15 @@ async def run(
     home: Path,
     memory: int,
     remote: Remote | None = None,
-    given: bytes | None = None,
-    heard: LineCallback | None = None,
+    stdin: bytes | None = None,
+    on_line: LineCallback | None = None,
     more: dict[str, str] | None = None,
     merged: bool = False,
 ) -> bytes:
     """Run a program and return its standard output.
 
-    The program and each that it starts may use `memory` bytes of address space. `given` is its
-    standard input, and `more` is added to its environment. `heard` is called with each line of its
+    The program and each that it starts may use `memory` bytes of address space. `stdin` is what it
+    reads, and `more` is added to its environment. `on_line` is called with each line of its
     standard error. If `merged`, standard output is treated as standard error. Raises CommandFailed
     if the program fails. If the caller is cancelled, the program and all that it has started are
     killed.
@@ -141,7 +145,7 @@ async def run(
         process = await asyncio.create_subprocess_exec(
             *_limited(memory),
             *command,
-            stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT if merged else asyncio.subprocess.PIPE,
             env=environment(home, remote) | (more or {}),
@@ -152,8 +156,8 @@ async def run(
         raise CommandFailed(command[0], -1, [f"it cannot be started: {error.strerror}"]) from None
     said: deque[str] = deque(maxlen=LINES_KEPT)
     reading = asyncio.ensure_future(_read(None if merged else process.stdout))
-    lines = _read_lines(process.stdout if merged else process.stderr, said, heard)
-    others = [asyncio.ensure_future(lines), asyncio.ensure_future(_write_stdin(process, given))]
+    lines = _read_lines(process.stdout if merged else process.stderr, said, on_line)
+    others = [asyncio.ensure_future(lines), asyncio.ensure_future(_write_stdin(process, stdin))]
     try:
         await asyncio.gather(reading, *others)
         code = await process.wait()
@@ -171,12 +175,12 @@ def _limited(memory: int) -> Sequence[str]:
     return *LIMITED, str(most // 1024)
 
 
-async def _write_stdin(process: asyncio.subprocess.Process, given: bytes | None) -> None:
-    if process.stdin is None or given is None:
+async def _write_stdin(process: asyncio.subprocess.Process, stdin: bytes | None) -> None:
+    if process.stdin is None or stdin is None:
         return
     # If the program ends before it has read its input, its exit code says why.
     with contextlib.suppress(OSError):
-        process.stdin.write(given)
+        process.stdin.write(stdin)
         await process.stdin.drain()
     process.stdin.close()
 
@@ -192,23 +196,23 @@ async def _read(stream: asyncio.StreamReader | None) -> bytes:
 
 
 async def _read_lines(
-    stream: asyncio.StreamReader | None, said: deque[str], heard: LineCallback | None
+    stream: asyncio.StreamReader | None, said: deque[str], on_line: LineCallback | None
 ) -> None:
     rest = b""
     while stream is not None and (part := await stream.read(1 << 14)):
         *lines, rest = re.split(rb"[\r\n]", rest + part)
         rest = rest[:LONGEST_LINE]
         for line in lines:
-            _handle_line(line, said, heard)
-    _handle_line(rest, said, heard)
+            _handle_line(line, said, on_line)
+    _handle_line(rest, said, on_line)
 
 
-def _handle_line(line: bytes, said: deque[str], heard: LineCallback | None) -> None:
+def _handle_line(line: bytes, said: deque[str], on_line: LineCallback | None) -> None:
     text = line[:LONGEST_LINE].decode("utf-8", "replace").strip()
     if text:
         said.append(text)
-        if heard is not None:
-            heard(text)
+        if on_line is not None:
+            on_line(text)
 
 
 async def _kill_group(

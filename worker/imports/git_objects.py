@@ -22,11 +22,11 @@ class UnsupportedHistory(Exception):
     """The history has a size or form that is not supported."""
 
 
-def start_git(repo: Path, *command: str, given: int | IO[bytes] | None = None) -> "Process":
+def start_git(repo: Path, *command: str, stdin: int | IO[bytes] | None = None) -> "Process":
     """Start a git command on a repository. Its output is read from the process."""
     return subprocess.Popen(  # noqa: S603 - git with git's own output, and no shell
         ["git", f"--git-dir={repo}", *command],  # noqa: S607 - PATH says where git is
-        stdin=given,
+        stdin=stdin,
         stdout=subprocess.PIPE,
     )
 
@@ -34,12 +34,12 @@ def start_git(repo: Path, *command: str, given: int | IO[bytes] | None = None) -
 Process = subprocess.Popen[bytes]
 
 
-def run_git(repo: Path, *command: str, given: bytes = b"") -> bytes:
+def run_git(repo: Path, *command: str, stdin: bytes = b"") -> bytes:
     """Run a git command with this input and return its output. Raises UnsupportedHistory if it
     fails.
     """
-    with start_git(repo, *command, given=subprocess.PIPE) as process:
-        said, _ = process.communicate(given)
+    with start_git(repo, *command, stdin=subprocess.PIPE) as process:
+        said, _ = process.communicate(stdin)
     check_exit(process)
     return said
 
@@ -73,7 +73,7 @@ def objects(
     """
     with (
         start_git(repo, *selected) as listing,
-        start_git(repo, "cat-file", "--batch", given=listing.stdout) as reading,
+        start_git(repo, "cat-file", "--batch", stdin=listing.stdout) as reading,
     ):
         assert listing.stdout is not None
         assert reading.stdout is not None
@@ -113,7 +113,7 @@ def tags(repo: Path, *, max_bytes: int = MAX_OBJECT_BYTES) -> Iterator[tuple[str
     Raises UnsupportedHistory if one is larger than `max_bytes`.
     """
     known: set[str] = set()
-    with start_git(repo, "cat-file", "--batch", given=subprocess.PIPE) as reading:
+    with start_git(repo, "cat-file", "--batch", stdin=subprocess.PIPE) as reading:
         read = _reader(reading, max_bytes)
         for oid, kind in refs(repo, IMPORTED_REFS).values():
             # Contents are read twice, because all of them together may be very large.

@@ -77,9 +77,9 @@ class ImportContext:
 class ImportRound:
     """A round of an import, which records its progress and its end."""
 
-    def __init__(self, means: ImportContext, row: Row) -> None:
-        self._means = means
-        self._store, self._settings = means.store, means.settings
+    def __init__(self, context: ImportContext, row: Row) -> None:
+        self._context = context
+        self._store, self._settings = context.store, context.settings
         self._row = row
         self._places = ImportDirectories(self._settings.data_dir)
         self._folder = Path()
@@ -99,7 +99,7 @@ class ImportRound:
                 self._folder,
                 self._add_progress,
                 memory=self._settings.import_max_memory,
-                large_file=self._means.pace.large_file,
+                large_file=self._context.pace.large_file,
             )
             await self._run_with_timeout()
         except ImportCancelled:
@@ -132,7 +132,7 @@ class ImportRound:
             work = asyncio.ensure_future(self._work())
             try:
                 beats = 0
-                while not (await asyncio.wait({work}, timeout=self._means.pace.progress))[0]:
+                while not (await asyncio.wait({work}, timeout=self._context.pace.progress))[0]:
                     beats += 1
                     await self._save_progress(beats)
                 work.result()
@@ -156,7 +156,7 @@ class ImportRound:
                 wanted = await self._store.read(import_rounds.is_current, self._row)
             if not wanted:
                 raise ImportCancelled
-        if beats % self._means.pace.size_every == 0:
+        if beats % self._context.pace.size_every == 0:
             size = await in_thread(size_of, self._folder)
             if size > self._settings.import_max_bytes:
                 raise ImportProblem(
@@ -204,7 +204,7 @@ class ImportRound:
         await in_thread(self._places.put, made, repo_id)
         try:
             is_complete = await self._store.write(
-                round_records.complete, self._row, result, self._means.emit
+                round_records.complete, self._row, result, self._context.emit
             )
         except ImportCancelled:
             await in_thread(self._places.uninstall, made, repo_id)
@@ -236,12 +236,14 @@ class ImportRound:
         if is_git:
             await self._steps.fetch(remote)
         elif found.vcs == "mercurial":
-            head = await MercurialFetcher(self._steps, self._means.guard, remote).fetch()
+            head = await MercurialFetcher(self._steps, self._context.guard, remote).fetch()
         else:
             has_trunk = None
             if not is_svn(found.url):
                 has_trunk = await probe.is_there(f"{found.url.rstrip('/')}/trunk/")
-            head = await SubversionFetcher(self._steps, self._means.guard, remote).fetch(has_trunk)
+            head = await SubversionFetcher(self._steps, self._context.guard, remote).fetch(
+                has_trunk
+            )
         survey = await self._steps.survey()
         # Progress that was not recorded yet would overwrite the final counts.
         self._progress = {}
@@ -266,7 +268,7 @@ class ImportRound:
     async def _detect(self) -> tuple[DetectedRepository, Probe]:
         row = self._row
         password = await self._store.read(imports.password_of, row)
-        probe = Probe(self._means.guard, self._means.client, row["username"], password)
+        probe = Probe(self._context.guard, self._context.client, row["username"], password)
         url = row["vcs_url"] if row["project"] is None else within(row["vcs_url"], row["project"])
         if row["vcs"] is None:
             return await probe.detect(url), probe
@@ -293,5 +295,5 @@ class ImportRound:
 
     async def _finish(self, outcome: str, change: Callable[..., bool], *given: Any) -> None:
         await self._store.write(
-            round_records.finish, self._row, outcome, self._means.emit, change, *given
+            round_records.finish, self._row, outcome, self._context.emit, change, *given
         )

@@ -74,7 +74,7 @@ class Probe:
     password: str | None = None
 
     @property
-    def named(self) -> bool:
+    def has_credentials(self) -> bool:
         """Return whether there is a username or password."""
         return bool(self.username or self.password)
 
@@ -150,7 +150,9 @@ class Probe:
             endpoint = self._endpoint(url)
             reply = await self._reply(method, endpoint, known=_is_known(endpoint, asked))
             if reply.status in DENIED:
-                raise ImportProblem("auth_failed" if self.named else "detection_needs_auth")
+                raise ImportProblem(
+                    "auth_failed" if self.has_credentials else "detection_needs_auth"
+                )
             place = reply.header("location")
             if reply.status not in MOVED or place is None:
                 return reply, url
@@ -176,7 +178,7 @@ class Probe:
     def _headers(self, *, known: bool) -> dict[str, str]:
         # Some servers show repositories only to clients that identify as git.
         headers = {"User-Agent": "git/2 (tocsin)"}
-        if known and self.named:
+        if known and self.has_credentials:
             pair = f"{self.username or ''}:{self.password or ''}".encode()
             headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
         return headers

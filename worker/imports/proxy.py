@@ -8,12 +8,14 @@ import asyncio
 import base64
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from worker.http.addresses import Refused
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
+from worker.imports.git import CommandFailed
+from worker.imports.probe import ImportProblem
 
 PATIENCE = 30.0
 USER = "import"
@@ -92,6 +94,14 @@ class ImportProxy:
             except OSError as error:  # also TimeoutError
                 problem = error
         raise problem or OSError("no address")
+
+    def explain(self, error: CommandFailed, denied: Sequence[str]) -> Exception:
+        """Return why a program behind the proxy failed. The texts in `denied` mean that the
+        server denied access.
+        """
+        if self.refused is not None:
+            return ImportProblem("error", self.refused)
+        return ImportProblem("auth_failed") if error.says_any(denied) else error
 
     async def end(self) -> None:
         for task in self._open:

@@ -67,7 +67,7 @@ class Pack:
             return
         self._file.seek(0)
         checksum = hashlib.new(algorithm)
-        with start_git(repo, "index-pack", "--stdin", given=subprocess.PIPE) as indexing:
+        with start_git(repo, "index-pack", "--stdin", stdin=subprocess.PIPE) as indexing:
             assert indexing.stdin is not None
             part = b"PACK" + (2).to_bytes(4) + len(self._written).to_bytes(4)
             while part:
@@ -163,8 +163,8 @@ def _point(repo: Path, imported: Mapping[str, tuple[str, str]], now: Mapping[byt
     there = [name for name in refs(repo, "refs/") if not name.startswith(OWN_REFS)]
     commands = [f"delete {name}\n" for name in there if name not in wanted]
     commands += [f"update {name} {oid}\n" for name, oid in wanted.items()]
-    given = "".join(commands).encode("utf-8", "surrogateescape")
-    run_git(repo, "update-ref", "--stdin", given=given)
+    commands_text = "".join(commands).encode("utf-8", "surrogateescape")
+    run_git(repo, "update-ref", "--stdin", stdin=commands_text)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ class ImportSteps:
         wanted = ("--", remote.url, f"+refs/*:{IMPORTED_REFS}*")
         git_dir = f"--git-dir={self.source}"
         try:
-            await self._git(git_dir, *command, *wanted, remote=remote, heard=self._fetching)
+            await self._git(git_dir, *command, *wanted, remote=remote, on_line=self._fetching)
         except CommandFailed as error:
             raise _denied(error) or error from None
 
@@ -89,7 +89,7 @@ class ImportSteps:
     async def survey(self) -> "Survey":
         authors = self.home / "authors"
         given = (str(self._large_file), str(authors))
-        said = await self._python("survey", *given, heard=self._counting)
+        said = await self._python("survey", *given, on_line=self._counting)
         return Survey(await in_thread(orjson.loads, said), authors)
 
     def _counting(self, line: str) -> None:
@@ -98,7 +98,7 @@ class ImportSteps:
 
     async def rewrite(self, renamed: Mapping[str, tuple[str, str]]) -> None:
         """Make the refs of `source.git` point to the history with these names."""
-        await self._python("rewrite", given=orjson.dumps(renamed))
+        await self._python("rewrite", stdin=orjson.dumps(renamed))
 
     async def push(self, head: str | None) -> str | None:
         """Push everything that is kept to `made.git`. Return its default branch.
@@ -109,7 +109,7 @@ class ImportSteps:
         git_dir = f"--git-dir={self.source}"
         if await self._git(git_dir, "for-each-ref", "--count=1"):
             command = (git_dir, "push", "--progress", "--", str(self.made), "+refs/*:refs/*")
-            await self._git(*command, heard=self._pushing)
+            await self._git(*command, on_line=self._pushing)
         return await self._set_default_branch(head)
 
     def _pushing(self, line: str) -> None:
@@ -161,10 +161,10 @@ class ImportSteps:
     async def _git(self, *command: str, **how: Any) -> bytes:
         return await self.run("git", *command, **how)
 
-    async def take_over(self, module: str, other: Path, heard: LineCallback) -> None:
+    async def take_over(self, module: str, other: Path, on_line: LineCallback) -> None:
         """Convert a repository of another kind on this disk to `source.git`."""
         await self._git("init", "--quiet", "--bare", str(self.source))
-        await self._python(module, str(other), heard=heard)
+        await self._python(module, str(other), on_line=on_line)
 
     async def _python(self, module: str, *args: str, **how: Any) -> bytes:
         command = (sys.executable, "-m", f"worker.imports.{module}", str(self.source), *args)
@@ -209,9 +209,7 @@ def _progress(line: str, ranges: Mapping[str, tuple[int, int]]) -> int | None:
 
 
 def _denied(error: CommandFailed) -> ImportProblem | None:
-    if any(sign in line for line in error.said for sign in DENIED):
-        return ImportProblem("auth_failed")
-    return None
+    return ImportProblem("auth_failed") if error.says_any(DENIED) else None
 
 
 def failure_message(error: CommandFailed, folder: Path) -> str:

@@ -53,10 +53,10 @@ async def run_imports(
         guard.close()
 
 
-async def _run_all(means: "ImportContext") -> None:
+async def _run_all(context: "ImportContext") -> None:
     from worker.imports.import_round import ImportRound
 
-    store, most = means.store, means.settings.imports_at_once
+    store, most = context.store, context.settings.imports_at_once
     running: dict[asyncio.Task[None], int] = {}
     try:
         while True:
@@ -66,15 +66,15 @@ async def _run_all(means: "ImportContext") -> None:
                 if row is not None:
                     # The claimed import may have been interrupted before. Its old folder is
                     # abandoned.
-                    await clean_up(store, means.settings, busy)
-                    running[asyncio.ensure_future(ImportRound(means, row)())] = row["repo_id"]
+                    await clean_up(store, context.settings, busy)
+                    running[asyncio.ensure_future(ImportRound(context, row)())] = row["repo_id"]
                 continue
             if not running:
                 # A program that outlived a killed worker may have written files since the last
                 # time.
-                await clean_up(store, means.settings)
+                await clean_up(store, context.settings)
                 return
-            for task in (await asyncio.wait(running, timeout=means.pace.poll))[0]:
+            for task in (await asyncio.wait(running, timeout=context.pace.poll))[0]:
                 del running[task]
                 task.result()
     finally:

@@ -138,7 +138,7 @@ async def test_each_head_has_a_ref(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         hg(repo, "branch", "-q", branch)
         wrote(repo, "b.txt", b"%d" % number)
     steps = ImportSteps(tmp_path, lambda **news: None, memory=1 << 32)
-    await steps.take_over("hg_to_git", repo, heard=lambda line: None)
+    await steps.take_over("hg_to_git", repo, on_line=lambda line: None)
     refs = git(steps.source, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/tocsin/source")
     first, low, _, _, dashed, dotted, _ = hg(
         repo, "log", "-r", "sort(all(), rev)", "-T", "{node|short} "
