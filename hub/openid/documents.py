@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx
-import orjson
 
+from hub.openid import bounded_json
 from hub.openid.errors import ProviderUnavailable
 
 # A key set with certificate chains has some 20 kB.
@@ -54,8 +54,8 @@ async def _fetch(
             if len(body) > MOST_BYTES:
                 raise ProviderUnavailable(f"the document at {url} has more than {MOST_BYTES} bytes")
     try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        found = bounded_json.parse(body)
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         raise ProviderUnavailable(

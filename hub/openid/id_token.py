@@ -1,5 +1,6 @@
 """The verification of ID tokens (OpenID Connect Core, 3.1.3.7)."""
 
+from base64 import urlsafe_b64decode
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from hub.openid import bounded_json
 from hub.openid.errors import SignInFailed
 
 # `none` is not signed. With HMAC, everyone who knows the client's secret could sign.
@@ -61,7 +63,14 @@ def _decoded(token: str, keys: KeySet) -> jwt.Token:
             "The provider sent an ID token that is encrypted. Let it only sign the ID tokens for"
             " this client."
         )
+    for part in token.split(".")[:2]:
+        _check_json(part)
     return jwt.decode(token, keys, registry=REGISTRY)
+
+
+def _check_json(part: str) -> None:
+    """Raise ValueError if a part of a token is not bounded JSON. The library has no bound."""
+    bounded_json.parse(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 
 
 def verify(token: str, keys: KeySet, expected: ExpectedClaims) -> Claims:

@@ -52,6 +52,8 @@ class OpenIDSite:
     access: str = "an-access-token"
     described: dict[str, Any] = field(default_factory=dict)
     """Members that add to the valid metadata or replace them."""
+    head: str | None = None
+    """The JSON that replaces the head of ID tokens, which makes their signature wrong."""
     padding: int = 0
     open: asyncio.Event = field(default_factory=asyncio.Event)
     """Requests for the metadata wait until this is set."""
@@ -122,7 +124,11 @@ class OpenIDSite:
             key = OctKey.import_key(SECRET)
             return jwt.encode({"alg": "HS256", "kid": self.key}, claims, key)
         header = {"alg": self.algorithm, "kid": self.named or self.key}
-        return jwt.encode(header, claims, rsa_key(self.key))
+        token = jwt.encode(header, claims, rsa_key(self.key))
+        if self.head is None:
+            return token
+        head = urlsafe_b64encode(self.head.encode()).rstrip(b"=").decode()
+        return f"{head}.{token.partition('.')[2]}"
 
 
 def _encoded(part: dict[str, Any]) -> str:

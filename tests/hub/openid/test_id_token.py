@@ -42,6 +42,24 @@ def test_a_critical_member_of_the_header_must_be_known() -> None:
         verify(token, KeySet([key]), ExpectedClaims("i", "c", "n", 1))
 
 
+@pytest.mark.parametrize("levels", [33, 1000, 1020, 10_000])
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_token_that_is_nested_deeply_is_refused(at: int, levels: int) -> None:
+    key = rsa_key("first")
+    parts = signed(key, alg="RS256").split(".")
+    nested = f'{{"alg":"RS256","kid":"first","x":{"[" * levels}{"]" * levels}}}'
+    parts[at] = urlsafe_b64encode(nested.encode()).rstrip(b"=").decode()
+    with pytest.raises(SignInFailed, match="not valid"):
+        verify(".".join(parts), KeySet([key]), ExpectedClaims("i", "c", "n", 1))
+    assert not is_signed_by(".".join(parts), KeySet([key]))
+
+
+def test_a_token_may_be_nested_as_addresses_are() -> None:
+    key = rsa_key("first")
+    token = signed(key, alg="RS256", x={"a": [{"b": [1]}]})
+    assert verify(token, KeySet([key]), ExpectedClaims("i", "c", "n", 1)) == CLAIMS
+
+
 def test_the_new_name_of_an_algorithm_is_known() -> None:
     key = OKPKey.generate_key("Ed25519", parameters={"kid": "new", "use": "sig"})
     token = signed(key, alg="Ed25519")

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from certificate_authority import Authority
-from dashboard_client import FORM, SAME, Browser, open_dashboard, text_of
+from dashboard_client import FORM, SAME, open_dashboard, text_of
 from engines import embedded
-from openid_site import CLIENT, SECRET, OpenIDSite, openid_site
+from openid_sign_in import EMAIL, START, settings, through
+from openid_site import CLIENT, OpenIDSite, openid_site
 from waiting import until
 
 from hub.auth import rate_limits
@@ -26,42 +26,7 @@ from store.audit import audit_search
 from store.clock import HOUR, SECOND, MovableClock
 
 pytestmark = embedded("test_ui_sign_in tests stored sessions on every engine")
-START = "/ui/sign-in/openid"
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site"}
-EMAIL = {"email": "octo@tower.example", "email_verified": True}
-
-
-@pytest.fixture
-async def site(store: Store) -> AsyncIterator[OpenIDSite]:
-    async with openid_site() as made:
-        made.clock = lambda: store.clock.now() / SECOND
-        made.claims |= EMAIL
-        yield made
-
-
-@pytest.fixture
-def octo(store: Store, seed: Any) -> Any:
-    """A user with a verified email address."""
-    user = store.read_sync(accounts.by_login, "octo")
-    store.write_sync(emails.add, user["id"], ["octo@tower.example"], verified=True)
-    return user
-
-
-def settings(site: OpenIDSite, **more: Any) -> dict[str, Any]:
-    return {
-        "openid_issuer": site.issuer,
-        "openid_client_id": CLIENT,
-        "openid_client_secret": SECRET,
-        **more,
-    }
-
-
-async def through(browser: Browser, site: OpenIDSite, start: str = START) -> Any:
-    """Sign in at the provider. Return the response after the redirect back."""
-    answer = await browser.get(start)
-    assert answer.status_code == 303, text_of(answer.text)
-    place, _ = site.sign_in(answer.headers["location"])
-    return await browser.get(place.removeprefix("http://127.0.0.1:8765"))
 
 
 async def test_a_person_signs_in_and_gets_where_they_wanted(
@@ -221,6 +186,28 @@ async def test_a_weak_signature_is_refused(
     site.algorithm = algorithm
     async with open_dashboard(store, **settings(site)) as browser:
         assert (await through(browser, site)).status_code == 403
+
+
+@pytest.mark.parametrize("levels", [1000, 10_000])
+async def test_an_id_token_whose_head_is_nested_deeply_is_refused(
+    store: Store, octo: Any, site: OpenIDSite, levels: int
+) -> None:
+    site.head = f'{{"alg":"RS256","kid":"first","x":{"[" * levels}{"]" * levels}}}'
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, "not valid" in text_of(answer.text)) == (403, True)
+
+
+async def test_a_document_that_is_nested_deeply_is_answered_with_502(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    nested: list[Any] = []
+    for _ in range(900):
+        nested = [nested]
+    site.described = {"issuer": nested}
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await browser.get(START)
+        assert (answer.status_code, "JSON object" in text_of(answer.text)) == (502, True)
 
 
 async def test_the_page_of_a_refused_sign_in_has_valid_forms(
