@@ -14,6 +14,19 @@ class SignInFailed(Exception):
     refused = True
 
 
+class WrongSubject(SignInFailed):
+    """The provider gave the name of a user here to another person than the user's own subject."""
+
+    def __init__(self, login: str, link_id: int, subject: str) -> None:
+        super().__init__(
+            "The user whom your provider names belongs to another person there. If that is wrong, a"
+            " site administrator can remove the link between the two: tocsin user openid list."
+        )
+        self.login = login
+        self.link_id = link_id
+        self.subject = subject
+
+
 class ProviderUnavailable(SignInFailed):
     """The provider did not answer, or its answer cannot be used."""
 

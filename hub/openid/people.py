@@ -1,4 +1,4 @@
-"""The user here whom a provider's claims name."""
+"""The user here whom a provider's claims name, for the first sign-in of a person."""
 
 import unicodedata
 

@@ -32,7 +32,7 @@ from hub.ui.pages import (
     views,
 )
 from hub.ui.section import Section
-from hub.ui.sign_in import sessions, with_token
+from hub.ui.sign_in import openid_links, sessions, with_token
 
 SECTIONS: tuple[Section, ...] = (
     overview.ui,
@@ -61,6 +61,7 @@ SECTIONS: tuple[Section, ...] = (
     imports.ui,
     jobs.ui,
     apps.ui,
+    openid_links.ui,
     audit_log.ui,
     api.ui,
     views.ui,

@@ -182,6 +182,11 @@ def end_others(db: Connection, owner: int | str, value: str) -> int:
     return _end(db, f"{_owned(owner)} AND id <> :id", owner=owner, id=digest(value))
 
 
+def end_openid(db: Connection, account_id: int) -> int:
+    """End the sessions that a provider opened for a user. Return how many."""
+    return _end(db, f"method = 'openid' AND {OF_USER}", owner=account_id)
+
+
 def _owned(owner: int | str) -> str:
     return OF_USER if isinstance(owner, int) else OF_ADMINISTRATORS
 

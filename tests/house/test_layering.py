@@ -25,10 +25,10 @@ SQL = re.compile(
 ORDER = {
     "store": (
         "errors clock named_file settings trace_context tracing crypto database text_index jobs"
-        " audit accounts monitoring formats filters endpoint_access hooks hook_state apps ordering"
-        " delivery alerts mail pull repositories enterprises agents devenvs secret_scanning"
-        " artifacts checks workflows issues assistant imports projection registry pg_migration"
-        " backup"
+        " audit accounts openid monitoring formats filters endpoint_access hooks hook_state apps"
+        " ordering delivery alerts mail pull repositories enterprises agents devenvs"
+        " secret_scanning artifacts checks workflows issues assistant imports projection registry"
+        " pg_migration backup"
     ),
     "worker": (
         "tuning background_tasks slices scheduler settings publishing http signing senders"

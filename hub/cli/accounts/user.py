@@ -28,6 +28,10 @@ OF_ORGANIZATIONS = ("members", "teams")
             "accounts.user_login:one_time_password",
             "Require a one-time password beside the password of a user.",
         ),
+        "openid": (
+            "accounts.user_openid:openid",
+            "List and remove links of users to people at an OpenID provider.",
+        ),
     },
 )
 def user() -> None:

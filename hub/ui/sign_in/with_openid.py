@@ -1,11 +1,13 @@
 """Signing in with an OpenID Connect provider: to the provider, and back with a code."""
 
+from typing import Any
+
 from hub.http.response import Response
 from hub.openid.attempt import SignInAttempt
-from hub.openid.errors import SignInFailed, reason
+from hub.openid.errors import SignInFailed, WrongSubject, reason
 from hub.openid.id_token import Claims
-from hub.openid.people import user_of
 from hub.openid.provider import OpenIDProvider
+from hub.openid.subjects import identify
 from hub.rest import auditing
 from hub.ui import cookies
 from hub.ui.dashboard import Dashboard
@@ -16,6 +18,7 @@ from hub.ui.sign_in import attempts
 from hub.ui.sign_in.with_token import CALLBACK, START, count_failure, values, within
 from store import Connection
 from store.accounts import sessions, tokens
+from store.audit.audit_log import Actor
 from store.clock import SECOND
 
 OUT_OF_DATE = "This sign-in began too long ago, or in another browser. Please try again."
@@ -76,21 +79,35 @@ class OpenIDSignIn:
         return await self.provider.redeem(asked["code"], attempt, uri, address)
 
     def _open(self, db: Connection, visit: SessionRequest, claims: Claims, former: str) -> str:
-        user = user_of(db, self._services.settings, claims)
+        user = identify(db, self._services.settings, claims)
         # The end of the browser's former session leaves room for the next one.
         sessions.end_of(db, former)
-        cookie = sessions.begin_openid(db, user["id"], visit.sign_in_origin("openid"))
+        cookie = sessions.begin_openid(db, user.account_id, visit.sign_in_origin("openid"))
         visit.cookies[cookies.SESSION] = cookie
         visit.authenticate(db, self._dashboard.admins)
         visit.count_action(db)
-        auditing.record(
-            db, self._services, visit.request, "ui/sign-in", visit.actor(), 200, target=START
-        )
+        made = ("openid_link",) if user.is_new else ()
+        self._record(db, visit, visit.actor(), 200, fields=made, ids={"openid_link": user.link_id})
         return cookie
+
+    def _record(
+        self, db: Connection, visit: SessionRequest, actor: Actor, status: int, **more: Any
+    ) -> None:
+        request = visit.request
+        auditing.record(
+            db, self._services, request, "ui/sign-in", actor, status, target=START, **more
+        )
+
+    def _record_refusal(self, db: Connection, visit: SessionRequest, error: WrongSubject) -> None:
+        nobody = auditing.actor_of(self._services, visit.request, None)
+        ids = {"user": error.login, "openid_link": error.link_id, "subject": error.subject}
+        self._record(db, visit, nobody, error.status, ids=ids)
 
     async def _failed(self, visit: SessionRequest, next_: str, error: SignInFailed) -> Response:
         if error.refused:
             await count_failure(self._services, visit, "openid")
+        if isinstance(error, WrongSubject):
+            await self._services.store.write(self._record_refusal, visit, error)
         shown = values(self._services, within(next_), str(error))
         return await self._dashboard.answer(
             visit, RenderedPage("sign_in.html", shown, error.status)

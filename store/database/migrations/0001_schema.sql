@@ -629,6 +629,18 @@ CREATE INDEX email_account ON email (account_id, id);
 
 CREATE UNIQUE INDEX email_primary ON email (account_id) WHERE is_primary = 1;
 
+-- The people whom OpenID Connect providers know, each with the user whom they sign in as.
+CREATE TABLE openid_link (
+    id {id},
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    issuer TEXT NOT NULL,
+    subject TEXT NOT NULL,              -- the issuer's name for the person, which it never gives to another
+    created_at BIGINT NOT NULL,
+    used_at BIGINT NOT NULL,            -- the latest sign-in
+    UNIQUE (issuer, subject),
+    UNIQUE (account_id, issuer)
+);
+
 -- A branch's license file, and what was recognised when it was stored.
 CREATE TABLE license_file (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,

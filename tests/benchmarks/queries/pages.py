@@ -82,6 +82,7 @@ PAGES = (
     ("ada", "/ui/imports/1"),
     ("root", "/ui/apps"),
     ("root", "/ui/apps/1"),
+    ("root", "/ui/openid-links"),
     ("root", "/ui/jobs"),
     ("root", "/ui/audit"),
     ("root", "/ui/audit?who=nobody"),

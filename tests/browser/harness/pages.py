@@ -64,6 +64,8 @@ PAGES = (
     Shown("/ui/jobs", "root", picture="jobs"),
     Shown("/ui/apps", "root"),
     Shown("/ui/apps/{app}", "root"),
+    Shown("/ui/openid-links", "root"),
+    Shown("/ui/openid-links?name=nobody", "root"),
     Shown("/ui/audit", "root", picture="audit"),
     Shown("/ui/audit?who=nobody", "root"),
     Shown("/ui/audit/check", "root"),

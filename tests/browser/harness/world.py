@@ -17,6 +17,7 @@ from store.delivery.replays import replay_runs
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.hooks import hook_links, hooks
 from store.imports import imports
+from store.openid import openid_links
 from store.repositories import repositories
 from store.repositories.interaction_limits import limit_repository
 
@@ -84,6 +85,7 @@ def fill_store(db: Connection, receiver: str) -> World:
     assert found is not None
     hooks.update(db, found, active=False)
     limit_repository(db, engine, "collaborators_only", db.now + DAY)
+    openid_links.add(db, ada["id"], "https://login.tower.example/realms/tower", "248289761001")
     post(db, engine["id"], "push", 3)
     post(db, engine["id"], "issues", 2, action="opened")
     post(db, engine["id"], "fork", 1)

@@ -20,6 +20,7 @@ from store.delivery.replays.replay_selection import ReplaySelection
 from store.imports import imports
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
+from store.openid import openid_links
 from store.repositories import interaction_limits
 from store.repositories import repositories as repos
 
@@ -54,6 +55,7 @@ PAGES = (
     "/ui/imports",
     "/ui/jobs",
     "/ui/apps",
+    "/ui/openid-links",
     "/ui/audit",
     "/ui/audit/check",
     "/ui/reference",
@@ -91,6 +93,7 @@ def fill(db: Connection, owner_id: int, first: int, many: int) -> None:
         replay_runs.create(db, ReplaySelection(repo_id=repo["id"]), f"user-{at}")
         jobs.save_schedules(db, [JobSchedule(f"job-{at}", "when needed", None)])
         audit_log.add(db, AuditEntry(Actor("ada", "token"), "repos/update", "/repos/a/b", "200"))
+        openid_links.add(db, owner_id, f"https://login-{at}.example", "7")
         enterprise = using(db, f"slug-{at}").enterprise
         begun = reports.begin(db, reports.OF_A_DAY, enterprise["id"], 20_700, 20_700, 1)
         for number in begun.values():
@@ -113,7 +116,9 @@ async def test_more_rows_take_no_more_statements(
     # The clock stands still, so that cached figures do not expire during the test.
     given = {"api_reference": "public", "imports": True, "clock": lambda: 1000.0}
     mine = [
-        path for path in PAGES if who == "root" or not re.search("jobs|apps|audit|reports", path)
+        path
+        for path in PAGES
+        if who == "root" or not re.search("jobs|apps|audit|reports|openid-links", path)
     ]
     asked = statements(monkeypatch)
     async with open_dashboard(store, token, **given) as browser:
