@@ -116,6 +116,10 @@ class Access:
     def reach(self, db: Connection, caller: Caller | None, first: Row, last: Row) -> None:
         """Check the caller against the last row of the path. Raises Forbidden or Missing."""
 
+    def owner_of(self, row: Row) -> int | None:
+        """Return the account on which the first row of the path is; None if it is on none."""
+        return None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnRepo(Access):
@@ -147,6 +151,9 @@ class OnRepo(Access):
     def reach(self, db: Connection, caller: Caller | None, first: Row, last: Row) -> None:
         if self.author and (caller is None or last["author_id"] != caller.account_id):
             check(db, self, caller, first, self.role)
+
+    def owner_of(self, row: Row) -> int | None:
+        return int(row["owner_id"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +260,7 @@ def check(
 
     Raises Missing if the caller may not see the repository, and Forbidden for any other reason.
     """
+    caller = caller and caller.within(db, repo["owner_id"])
     role = _role(db, access, caller, repo)
     if role is None:
         raise Missing("repository")
@@ -269,7 +277,7 @@ def check(
 
 def may_see(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> bool:
     """Return whether the caller may know that the repository exists."""
-    return _role(db, access, caller, repo) is not None
+    return _role(db, access, caller and caller.within(db, repo["owner_id"]), repo) is not None
 
 
 def _role(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> str | None:

@@ -3,14 +3,14 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hub.http.errors import BEARER, Forbidden, Unauthenticated
 from hub.http.response import header
 from store import Connection, Row
 from store.accounts import apps, tokens
-from store.accounts.app_rights import InstallationReach
+from store.accounts.app_rights import InstallationReach, WhereInstalled
 
 # If the token is sent as the user name, the password must be one of these.
 NO_PASSWORD = ("", "x-oauth-basic")
@@ -23,7 +23,8 @@ class Caller:
     """The account that a token acts for, with the token's rights; or a user with a password.
 
     For a password `kind` is `password`. A token with a `target_id` has access to that account's
-    repositories only; if `repositories` is set, only to those.
+    repositories only; if `repositories` is set, only to those. A token that is only valid where its
+    app is installed has access to no account by itself: `within` returns its rights on one.
     """
 
     account_id: int
@@ -40,6 +41,31 @@ class Caller:
     """The installation that acts; None for a token that acts for a user."""
     expires_at: int | None = None
     """When the token expires, in microseconds; None for one that does not."""
+    where_installed: WhereInstalled | None = None
+    """The limit of a token that is only valid where its app is installed; None for others."""
+
+    def within(self, db: Connection, account_id: int) -> "Caller":
+        """Return the caller with the rights that the token has on an account.
+
+        These are the same everywhere, unless the token is only valid where its app is installed.
+        """
+        if self.where_installed is None:
+            return self
+        rights = self.where_installed.rights_on(db, account_id)
+        return replace(
+            self,
+            permissions=rights.permissions,
+            target_id=rights.target_id,
+            repositories=rights.repositories,
+        )
+
+    @property
+    def scoped_to(self) -> int | None:
+        """Return the account to which the token itself is limited, wherever its app is installed.
+
+        None for a token without such a limit.
+        """
+        return self.target_id if self.where_installed is None else self.where_installed.target_id
 
     @property
     def account(self) -> dict[str, Any]:
@@ -56,13 +82,16 @@ class Caller:
         return self.kind in tokens.SCOPED
 
     def reaches(self, repo: Row) -> bool:
-        """Return whether the token covers this repository."""
+        """Return whether the token covers this repository, for a caller `within` its owner."""
         if self.target_id is not None and repo["owner_id"] != self.target_id:
             return False
         return self.repositories is None or repo["id"] in self.repositories
 
     def reaches_account(self, account_id: int) -> bool:
-        """Return whether the token is limited to this account, or to none."""
+        """Return whether the token is limited to this account, or to none.
+
+        The caller is `within` the account.
+        """
         return self.target_id in (None, account_id)
 
     @property
@@ -187,4 +216,5 @@ def caller_of(row: Row) -> Caller:
         row["repositories"],
         row["installation_id"],
         row["expires_at"],
+        row["where_installed"] or None,
     )

@@ -1,6 +1,7 @@
 """Access to operations on the organization that the path names first."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from hub.auth.access import Access
 from hub.auth.credentials import Caller
@@ -8,6 +9,7 @@ from hub.auth.token_rights import (
     ALL,
     Permission,
     check_kind,
+    check_permission,
     check_sign_on,
     check_token,
     covers,
@@ -56,6 +58,7 @@ class OnOrg(Access):
         another account; otherwise Forbidden. The fields `hidden` and `known` say more.
         """
         assert caller is not None, "this access requires a token"
+        caller = caller.within(db, row["id"])
         role = self.role_of(db, caller, row)
         if not caller.reaches_account(row["id"]):
             raise Missing("organization")
@@ -68,6 +71,9 @@ class OnOrg(Access):
         check_sign_on(db, caller, row["id"], row["login"])
         if self.owner and role != "admin":
             raise Forbidden(NOT_AN_OWNER)
+
+    def owner_of(self, row: Row) -> int | None:
+        return int(row["id"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,16 +99,41 @@ class OrCollaborator(OnOrg):
         )
 
 
-def own_memberships(db: Connection, caller: Caller) -> OwnSelection:
-    """Return the caller's own memberships, as far as the token may know them."""
+def own_memberships(db: Connection, caller: Caller, permission: str) -> OwnSelection:
+    """Return the caller's own memberships, as far as the token may know them.
+
+    A token that is only valid where its app is installed needs the permission there.
+    """
+    limit = caller.where_installed
+    if limit is None:
+        return own_accounts(db, caller)
+    among = limit.organizations_with(db, caller.account_id, permission)
+    return replace(own_accounts(db, caller), among=among)
+
+
+def own_accounts(db: Connection, caller: Caller) -> OwnSelection:
+    """Return the caller's account and organizations, as far as the token may know them.
+
+    If the token is only valid where its app is installed, the app's own installations may still be
+    known.
+    """
     refusing = [] if caller.token_id is None else administrators.refusing(db, caller.token_id)
-    return OwnSelection(caller.account_id, only=caller.target_id, refusing=refusing)
+    among = None if caller.scoped_to is None else [caller.scoped_to]
+    return OwnSelection(caller.account_id, among=among, refusing=refusing)
 
 
-def check_organization(db: Connection, caller: Caller, org: Row) -> None:
-    """Check that the token is valid for an organization. Raises Missing or SignOnRequired."""
+def check_organization(
+    db: Connection, caller: Caller, org: Row, permissions: Iterable[Permission] = ()
+) -> None:
+    """Check that the token is valid for an organization.
+
+    A token with permissions needs one of `permissions` there, if there are any. Raises Missing,
+    Forbidden or SignOnRequired.
+    """
+    caller = caller.within(db, org["id"])
     if not caller.reaches_account(org["id"]):
         raise Missing("organization")
+    check_permission(permissions, caller)
     check_sign_on(db, caller, org["id"], org["login"])
 
 
@@ -117,6 +148,7 @@ def may_do(
 
     A token needs the permission or the scope, and the organization's single sign-on.
     """
+    caller = caller and caller.within(db, org["id"])
     if caller is None or not caller.reaches_account(org["id"]):
         return None
     if not suffices((permission,), caller, (scope,)):

@@ -44,6 +44,13 @@ def check_token(permissions: Iterable[Permission], caller: Caller, scopes: tuple
         raise Forbidden(not_accessible(caller))
 
 
+def check_permission(permissions: Iterable[Permission], caller: Caller) -> None:
+    """Check that a token with permissions has one of these. Raises Forbidden if not."""
+    wanted = [*permissions]
+    if wanted and not caller.has_scopes and not suffices(wanted, caller, ()):
+        raise Forbidden(not_accessible(caller))
+
+
 def check_scopes(caller: Caller, scopes: tuple[str, ...]) -> None:
     """Check that the token has or includes one of these scopes. Raises Forbidden if not."""
     if not covers(caller, scopes):
@@ -71,14 +78,19 @@ def not_accessible(caller: Caller) -> str:
     return RESOURCE + KINDS[caller.kind]
 
 
-def check_repository(db: Connection, caller: Caller, repo: Row, what: str) -> None:
+def check_repository(
+    db: Connection, caller: Caller, repo: Row, what: str, permissions: Iterable[Permission] = ()
+) -> None:
     """Check that the token is valid for the repository to which something of the user's belongs.
 
-    Raises Missing for `what` if the token is limited to other repositories, and SignOnRequired if
-    the single sign-on of the repository's owner has not authorized it.
+    A token with permissions needs one of `permissions` there, if there are any. Raises Missing for
+    `what` if the token is limited to other repositories, Forbidden if it has no permission, and
+    SignOnRequired if the single sign-on of the repository's owner has not authorized it.
     """
+    caller = caller.within(db, repo["owner_id"])
     if not caller.reaches(repo):
         raise Missing(what)
+    check_permission(permissions, caller)
     check_sign_on(db, caller, repo["owner_id"], repo["owner"])
 
 

@@ -6,6 +6,8 @@ from hub.auth.credentials import Caller
 from hub.http.errors import Forbidden
 from store import Connection, Row
 from store.accounts import organizations, tokens
+from store.accounts.app_rights import NOWHERE, WhereInstalled
+from store.accounts.permissions import METADATA
 from store.accounts.viewers import RepositoryViewer
 from store.errors import Missing
 
@@ -13,10 +15,14 @@ from store.errors import Missing
 def viewer_of(caller: Caller | None, permission: str = "metadata") -> RepositoryViewer:
     """Return the caller as a viewer of repositories.
 
-    The token shows private repositories if it has the scope `repo` or this permission.
+    The token shows private repositories if it has the scope `repo` or this permission. If it is
+    only valid where its app is installed, and the list is of more than one account, the permission
+    is one that every installation has.
     """
     if caller is None:
         return RepositoryViewer(None)
+    if caller.where_installed is not None and caller.target_id == NOWHERE.target_id:
+        return _covered(caller, caller.where_installed, permission)
     return RepositoryViewer(
         caller.account,
         private=tokens.implies(caller.scopes, "repo")
@@ -25,6 +31,17 @@ def viewer_of(caller: Caller | None, permission: str = "metadata") -> Repository
         token_id=caller.sign_on_token_id,
         target_id=caller.target_id,
         repositories=caller.repositories,
+    )
+
+
+def _covered(caller: Caller, limit: WhereInstalled, permission: str) -> RepositoryViewer:
+    return RepositoryViewer(
+        caller.account,
+        private=permission in METADATA,
+        token_id=caller.sign_on_token_id,
+        target_id=limit.target_id,
+        repositories=limit.repositories,
+        covering_app=limit.app_id,
     )
 
 
@@ -46,7 +63,8 @@ def team_viewer(db: Connection, caller: Caller | None, organization_id: int) -> 
 
     It has the account's `id`, and whether it is an `owner`.
     """
-    if caller is None:
+    caller = caller and caller.within(db, organization_id)
+    if caller is None or not caller.reaches_account(organization_id):
         return {"id": 0, "owner": False}
     role = organizations.role_of(db, {"id": organization_id}, caller.account)
     return {"id": caller.account_id, "owner": role == "admin"}

@@ -89,10 +89,11 @@ class OwnerEvents:
 
         Installations, and tokens for selected repositories, are limited to repositories.
         """
-        if self._caller.installation_id is not None or self._caller.repositories is not None:
+        caller = self._caller.within(self._db, owner_id)
+        if caller.installation_id is not None or caller.repositories is not None:
             return False
         if owner_id not in self._owns:
-            role = organizations.role_of(self._db, {"id": owner_id}, self._caller.account)
+            role = organizations.role_of(self._db, {"id": owner_id}, caller.account)
             self._owns[owner_id] = role == "admin"
         return self._owns[owner_id]
 

@@ -168,6 +168,7 @@ def _admit(db: Connection, services: Services, plan: ResponsePlan, request: Requ
     first = _find_first(run)
     if first is not None:
         needed.see(db, who.caller, first)
+        run = _on_owner(run, first)
     try:
         last = resolve.resolve_path(db, operation.steps[1:], request.values, run.found, first)
     except GoneOrMoved as error:
@@ -175,6 +176,14 @@ def _admit(db: Connection, services: Services, plan: ResponsePlan, request: Requ
     if first is not None and last is not None:
         needed.reach(db, who.caller, first, last)
     return run
+
+
+def _on_owner(run: RequestRun, first: Row) -> RequestRun:
+    """Return the run with the caller's rights on the account of the path's first row."""
+    who, owner_id = run.who, run.operation.access.owner_of(first)
+    if who.caller is None or owner_id is None:
+        return run
+    return run._replace(who=who._replace(caller=who.caller.within(run.db, owner_id)))
 
 
 def _find_first(run: RequestRun) -> Row | None:

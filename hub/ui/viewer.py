@@ -75,8 +75,9 @@ class DashboardViewer:
         if _is_everywhere(caller):
             named = creator_of(caller) is not None
             return administrators.every_repository(db, caller.token_id, named=named)
-        rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.target_id)
-        return [row["id"] for row in rows if caller.reaches(row)]
+        rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.scoped_to)
+        on = _within(db, caller, {row["owner_id"] for row in rows}, READ)
+        return [row["id"] for row in rows if (own := on.get(row["owner_id"])) and own.reaches(row)]
 
     def hidden_owners(self, db: Connection) -> list[int]:
         """Return the organizations whose repositories are all that `repositories` leaves out.
@@ -105,9 +106,11 @@ class DashboardViewer:
             return []
         if _is_everywhere(caller):
             return administrators.every_organization(db, caller.token_id)
-        return administrators.organizations(
-            db, caller.account_id, caller.token_id, caller.target_id
+        found = administrators.organizations(
+            db, caller.account_id, caller.token_id, caller.scoped_to
         )
+        on = _within(db, caller, found, OF_ORGANIZATION)
+        return [one for one in found if one in on and on[one].reaches_account(one)]
 
     def repository(self, db: Connection, repo_id: int) -> Row:
         """Return a repository whose hooks they may see. Raises Missing or Forbidden."""
@@ -276,6 +279,14 @@ def _passes(check: Callable[..., object], *given: object) -> bool:
     except (HubError, Missing):
         return False
     return True
+
+
+def _within(
+    db: Connection, caller: Caller, account_ids: Iterable[int], wanted: Access
+) -> dict[int, Caller]:
+    """Return the caller with the token's rights on each account on which it can give an access."""
+    found = {one: caller.within(db, one) for one in account_ids}
+    return {one: own for one, own in found.items() if may(own, wanted)}
 
 
 def may(caller: Caller, wanted: Access = READ) -> bool:

@@ -37,7 +37,7 @@ def check_visible(db: Connection, request: Request, key: str) -> tuple[Row, froz
         credentials.require(token)
     for each in needed:
         access.check(db, each, caller, repo)
-    return repo, readable_events(caller, repo)
+    return repo, readable_events(caller and caller.within(db, repo["owner_id"]), repo)
 
 
 def needed_for(key: str) -> list[OnRepo]:

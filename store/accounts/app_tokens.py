@@ -68,6 +68,7 @@ def scope(
         app_id=row["app_id"],
         target_id=target_id,
         repositories=repositories,
+        where_installed=bool(row["where_installed"]),
     )
     # The new token gets the first one's authorizations for single sign-on.
     db.execute(

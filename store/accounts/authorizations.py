@@ -15,8 +15,8 @@ RESOURCE = "OauthAccess"
 COLUMNS = (
     "t.id, t.account_id, t.kind, t.hash, t.last_eight, t.note, t.note_url, t.scopes,"
     " t.permissions, t.fingerprint, t.created_at, t.updated_at, t.expires_at, t.app_id,"
-    " t.target_id, t.repositories, p.name AS app_name, p.url AS app_url, p.client_id,"
-    " p.permissions AS most"
+    " t.target_id, t.repositories, t.where_installed, p.name AS app_name, p.url AS app_url,"
+    " p.client_id, p.permissions AS most"
 )
 SELECT = f"SELECT {COLUMNS} FROM token t LEFT JOIN app p ON p.id = t.app_id"
 # A user manages unexpired personal and OAuth tokens. Tokens of installations and tokens with

@@ -29,12 +29,14 @@ def issue(
     expires_at: int | None = None,
     by_password: bool = False,
     value: str | None = None,
+    where_installed: bool = True,
 ) -> tuple[str, Row]:
     """Permit the application to act for the user. Return the value and the row of a new token.
 
-    An integration's token has permissions: by default all of the application's. Other applications'
-    tokens have scopes. Raises Invalid for more permissions than the application has, and as
-    `tokens.create` does.
+    An integration's token has permissions: by default all of the application's. It is only valid
+    where the application is installed, unless an administrator of the hub makes it without
+    `where_installed`. Other applications' tokens have scopes. Raises Invalid for more permissions
+    than the application has, and as `tokens.create` does.
     """
     integration = app["kind"] == "integration"
     if integration:
@@ -53,6 +55,7 @@ def issue(
         by_password=by_password,
         value=value,
         app_id=app["id"],
+        where_installed=integration and where_installed,
     )
 
 

@@ -22,23 +22,23 @@ IN = "FROM membership m JOIN account a ON a.id = m.account_id WHERE m.organizati
 
 @dataclass(frozen=True, slots=True)
 class OwnSelection:
-    """A filter for an account's memberships: in the only organization `only`, unless it is None.
+    """A filter for an account's memberships: in the organizations `among`, unless it is None.
 
     `refusing` has the ids of organizations that are left out.
     """
 
     account_id: int
     public: bool = False
-    only: int | None = None
+    among: Sequence[int] | None = None
     refusing: Sequence[int] = ()
 
     def condition(self, db: Connection, column: str) -> tuple[str, dict[str, Any]]:
-        """Return SQL for: `only` and `refusing` allow the id in a column. Also return parameters.
+        """Return SQL for: `among` and `refusing` allow the id in a column. Also return parameters.
 
         Without these, it is empty, so that a count needs no other table.
         """
-        where = "" if self.only is None else f" AND {column} = :only"
-        given: dict[str, Any] = {} if self.only is None else {"only": self.only}
+        where = "" if self.among is None else f" AND {column} {db.among('among')}"
+        given: dict[str, Any] = {} if self.among is None else {"among": json_array(self.among)}
         if self.refusing:
             where += f" AND {column} NOT {db.among('refusing')}"
             given["refusing"] = json_array(self.refusing)
@@ -60,7 +60,7 @@ def of(db: Connection, chosen: OwnSelection, *, limit: int, offset: int) -> list
 
 def count_of(db: Connection, chosen: OwnSelection) -> int:
     """Return how many organizations `of` can return."""
-    if chosen.only is not None:
+    if chosen.among is not None:
         where, given = _own(db, chosen)
         return db.number(f"SELECT count(*) FROM membership m WHERE {where}", **given)
     total = db.number(

@@ -143,12 +143,14 @@ def create(
     target_id: int | None = None,
     repositories: Iterable[int] | None = None,
     installation_id: int | None = None,
+    where_installed: bool = False,
 ) -> tuple[str, Row]:
     """Create a token. Return its value, which is not stored, and its row.
 
     With `target_id`, the token can access only that account's repositories, or only `repositories`
-    of these. An installation's token expires after an hour by default. Raises Invalid for bad
-    arguments, Conflict if the value exists.
+    of these. With `where_installed`, it is only valid where its app is installed. An installation's
+    token expires after an hour by default. Raises Invalid for bad arguments, Conflict if the value
+    exists.
     """
     if kind not in KINDS:
         raise Invalid(
@@ -158,15 +160,22 @@ def create(
     _check_rights(kind, scopes, permissions)
     if value is not None and not is_well_formed(value):
         raise Invalid("the value given is not a token: prefix or checksum is wrong", field="token")
+    if where_installed and (kind != "app_user" or app_id is None):
+        raise Invalid(
+            f"a token of the kind {kind} is valid everywhere: only an integration's token of a"
+            " user can be limited to where it is installed",
+            field="where_installed",
+        )
     if kind == "installation" and expires_at is None:
         expires_at = db.now + HOUR
     value = value or new_value(kind)
     row = db.one(
         "INSERT INTO token (account_id, kind, hash, last_eight, note, scopes, permissions,"
         " created_at, expires_at, app_id, fingerprint, note_url, updated_at, by_password,"
-        " target_id, repositories, installation_id) VALUES (:account_id, :kind, :hash,"
-        " :last_eight, :note, :scopes, :permissions, :now, :expires_at, :app_id, :fingerprint,"
-        " :note_url, :now, :by_password, :target_id, :repositories, :installation_id)"
+        " target_id, repositories, installation_id, where_installed) VALUES (:account_id, :kind,"
+        " :hash, :last_eight, :note, :scopes, :permissions, :now, :expires_at, :app_id,"
+        " :fingerprint, :note_url, :now, :by_password, :target_id, :repositories,"
+        " :installation_id, :where_installed)"
         " ON CONFLICT (hash) DO NOTHING"
         " RETURNING id, account_id, kind, last_eight, note, created_at, expires_at",
         account_id=account_id,
@@ -184,6 +193,7 @@ def create(
         target_id=target_id,
         repositories=None if repositories is None else json.dumps(sorted(repositories)),
         installation_id=installation_id,
+        where_installed=int(where_installed),
     )
     if row is None:
         raise Conflict("this token exists already")
@@ -216,7 +226,8 @@ def by_hash(db: Connection, hashed: str) -> Row | None:
     """Return the token with this digest, as `find` does."""
     row = db.one(
         "SELECT t.id, t.account_id, t.kind, t.scopes, t.permissions, t.expires_at, t.app_id,"
-        " t.by_password, t.target_id, t.repositories, t.installation_id, a.login, a.site_admin"
+        " t.by_password, t.target_id, t.repositories, t.installation_id, t.where_installed,"
+        " a.login, a.site_admin"
         " FROM token t JOIN account a ON a.id = t.account_id"
         f" WHERE t.hash = :hash AND {LIVE}",
         hash=hashed,
@@ -238,7 +249,8 @@ def list_all(db: Connection) -> list[Row]:
     """
     rows = db.all(
         "SELECT t.id, coalesce(o.login, a.login) AS login, t.kind, t.last_eight, t.note, t.scopes,"
-        " t.permissions, t.created_at, t.expires_at, p.name AS app, t.fingerprint"
+        " t.permissions, t.created_at, t.expires_at, p.name AS app, t.fingerprint,"
+        " t.where_installed"
         " FROM token t JOIN account a ON a.id = t.account_id LEFT JOIN app p ON p.id = t.app_id"
         " LEFT JOIN installation i ON i.id = t.installation_id"
         " LEFT JOIN account o ON o.id = i.account_id"
@@ -247,6 +259,7 @@ def list_all(db: Connection) -> list[Row]:
     for row in rows:
         row["scopes"] = json.loads(row["scopes"])
         row["permissions"] = json.loads(row["permissions"])
+        row["where_installed"] = bool(row["where_installed"])
     return rows
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.accounts import sso
+from store.accounts.app_rights import COVERED
 from store.database.connection import Connection, Row, json_array
 
 
@@ -20,7 +21,8 @@ class RepositoryViewer:
 
     A token shows private repositories only if `private` is true. `target_id` limits these to one
     owner, and `repositories` to these ids, unless they are None. Repositories of an organization
-    that enforces single sign-on are shown only if the token `token_id` is authorized.
+    that enforces single sign-on are shown only if the token `token_id` is authorized. If the token
+    is only valid where its app is installed, `covering_app` is that app.
     """
 
     account: Row | None
@@ -28,6 +30,7 @@ class RepositoryViewer:
     token_id: int | None = None
     target_id: int | None = None
     repositories: Collection[int] | None = None
+    covering_app: int | None = None
 
 
 def visible_repositories(who: str) -> str:
@@ -77,6 +80,9 @@ def reached(db: Connection, viewer: RepositoryViewer) -> tuple[list[str], dict[s
     if viewer.repositories is not None:
         wanted.append(f"r.id {db.among('only')}")
         given["only"] = json_array(viewer.repositories)
+    if viewer.covering_app is not None:
+        wanted.append(COVERED)
+        given["covering_app"] = viewer.covering_app
     return wanted, given
 
 

@@ -148,6 +148,10 @@ class World:
     mill: Row
     mill_on_octo: Row
     kiln_on_octo: Row
+    anvil: Row
+    """An app with every permission, installed on octo and on acme."""
+    quarry: Row
+    """An app with every permission, installed nowhere."""
     acme: Holding
     umbra: Holding
     app_hooks: list[tuple[int, int]]
@@ -167,6 +171,11 @@ class World:
                 lambda db: tokens.create(db, account["id"], **what)
             )
         return bearer(self._tokens[key])
+
+    def where_installed(self, app: Row, account: Row | None = None, **what: Any) -> Headers:
+        """The header with a token of the account (default: octo) that needs the installed app."""
+        what |= {"kind": "app_user", "app_id": app["id"], "where_installed": True}
+        return self.token(account, **what)
 
     def installed(self) -> Headers:
         """The header with a token of mill's installation on octo."""
@@ -478,7 +487,13 @@ def _people(db: Connection, store: Store) -> World:
     pinged = [(_pinged(db, app), 0) for app in (mill, kiln)]
     # The installations keep what they have accepted. A user's token has at most what mill has now.
     apps.update(db, mill["id"], **_fields(mill) | {"permissions": _every_permission()})
-    return World(store, hello, vault, *owned, lab, mill, *installed, *holdings, pinged)
+    anvil, quarry = (_app(db, reader, name, "integration") for name in ("anvil", "quarry"))
+    for app in (anvil, quarry):
+        apps.update(db, app["id"], **_fields(app) | {"permissions": _every_permission()})
+    for account in (octo, acme):
+        installations.create(db, required(apps.get(db, anvil["id"])), account)
+    powers = anvil, quarry
+    return World(store, hello, vault, *owned, lab, mill, *installed, *powers, *holdings, pinged)
 
 
 def _pinged(db: Connection, app: Row) -> int:

@@ -112,7 +112,7 @@ def list_memberships_for_authenticated_user(
 
     Those in organizations for which the token is valid. Single sign-on must have authorized it.
     """
-    account, chosen = _caller(ctx), own_memberships(ctx.db, ctx.required_caller)
+    account, chosen = _caller(ctx), own_memberships(ctx.db, ctx.required_caller, "members")
     if query.get("state") == "pending":
         return []
     page.total = memberships.count_of(ctx.db, chosen)
@@ -128,7 +128,7 @@ def get_membership_for_authenticated_user(ctx: Context, org: Row) -> Organizatio
     """
     account = _caller(ctx)
     role = _role(ctx, org, account)
-    check_organization(ctx.db, ctx.required_caller, org)
+    check_organization(ctx.db, ctx.required_caller, org, MINE.permissions)
     return _serialize(ctx, org, account, role)
 
 

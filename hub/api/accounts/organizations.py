@@ -39,7 +39,7 @@ def list_for_authenticated_user(ctx: Context, page: NumberedPaging) -> list[Orga
     caller = ctx.required_caller
     if not caller.has_scopes:
         return []
-    return _page(ctx, own_memberships(ctx.db, caller), page)
+    return _page(ctx, own_memberships(ctx.db, caller, "members"), page)
 
 
 @ops("GET /users/{username}/orgs", public())

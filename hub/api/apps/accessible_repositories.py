@@ -8,8 +8,9 @@ from hub.api.repositories import full_serializers
 from hub.api.repositories.full_serializers import Repository
 from hub.auth.access import signed_in
 from hub.auth.app_access import as_installation
-from hub.auth.organization_access import check_organization, own_memberships
+from hub.auth.organization_access import check_organization, own_accounts
 from hub.auth.viewing import viewer_of
+from hub.http.errors import Forbidden
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -24,6 +25,7 @@ ops = OperationGroup("apps", installation_id=installations.get)
 
 INSTALLED = as_installation()
 OF_APP_USER = signed_in(kinds=("app_user",))
+NO_APP = "This token belongs to no app, so it has no installations."
 
 
 class Installations(TypedDict):
@@ -65,7 +67,7 @@ def list_installations_for_authenticated_user(ctx: Context, page: NumberedPaging
     token is valid for these.
     """
     app_id, _ = _app_and_user(ctx)
-    own = own_memberships(ctx.db, ctx.required_caller)
+    own = own_accounts(ctx.db, ctx.required_caller)
     page.total = user_installations.count(ctx.db, app_id, own)
     rows = user_installations.page(ctx.db, app_id, own, total=page.total, **page.bounds)
     return {
@@ -98,8 +100,13 @@ def list_installation_repos_for_authenticated_user(
 
 
 def _app_and_user(ctx: Context) -> tuple[int, int]:
+    """Return the ids of the token's app and user.
+
+    Raises Forbidden for a token that an administrator made without an app.
+    """
     caller = ctx.required_caller
-    assert caller.app_id is not None, "such a token belongs to an app"
+    if caller.app_id is None:
+        raise Forbidden(NO_APP)
     return caller.app_id, caller.account_id
 
 

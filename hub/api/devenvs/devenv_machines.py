@@ -79,7 +79,7 @@ def devenv_machines_for_authenticated_user(ctx: Context, devenv_name: Row) -> De
     """
     repo = repositories.get(ctx.db, devenv_name["repo_id"])
     assert repo is not None, "an environment goes with its repository"
-    check_repository(ctx.db, ctx.required_caller, repo, "devenv")
+    check_repository(ctx.db, ctx.required_caller, repo, "devenv", OWN.permissions)
     found = devenvs.reachable(ctx.db, devenv_name, repo)
     return _serialize(ctx, repo, devenv_name["ref"], found)
 

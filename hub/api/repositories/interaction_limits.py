@@ -170,7 +170,7 @@ def _user(ctx: Context) -> Row:
     """
     caller = ctx.required_caller
     user = existing(accounts.get(ctx.db, caller.account_id), "account")
-    if not caller.reaches_account(user["id"]):
+    if not caller.within(ctx.db, user["id"]).reaches_account(user["id"]):
         raise Forbidden(not_accessible(caller))
     return user
 

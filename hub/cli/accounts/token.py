@@ -41,6 +41,9 @@ def token() -> None:
               callback=distinct_names,
               help="For a kind with permissions, such as metadata=read; repeatable.  [default for"
               " an app: all that it has]")  # fmt: skip
+@click.option("--where-installed", is_flag=True,
+              help="With --app, for an integration: a token of the user that is only valid where"
+              " the application is installed.  [default: valid everywhere]")  # fmt: skip
 @click.option("--note", help="A note on its purpose.")
 @click.option(
     "--expires",
@@ -56,6 +59,7 @@ def add(
     fingerprint: str | None,
     scopes: tuple[str, ...],
     permissions: tuple[tuple[str, str], ...],
+    where_installed: bool,
     note: str | None,
     expires: int | None,
 ) -> None:
@@ -64,6 +68,8 @@ def add(
     With --kind installation, LOGIN is the account on which the application is installed.
     """
     _check(kind, app, fingerprint, scopes)
+    if where_installed and (app is None or kind is not None):
+        raise click.UsageError("--where-installed is for an application's token of a user")
     allowed = dict(permissions)
 
     def make(db: Connection) -> tuple[str, Row]:
@@ -75,7 +81,10 @@ def add(
             return installation_tokens.create(db, found, wanted=allowed, **given)
         given |= {"scopes": scopes, "permissions": allowed, "fingerprint": fingerprint}
         if app is not None:
-            return grants.issue(db, lookups.app(db, app), account_id, **given)
+            holder = lookups.app(db, app)
+            if where_installed:
+                lookups.check_installable(holder)
+            return grants.issue(db, holder, account_id, where_installed=where_installed, **given)
         return tokens.create(db, account_id, kind=kind or "personal", **given)
 
     # Only the value goes to standard output, so that a script can read it.
@@ -123,7 +132,7 @@ def _shape(row: Row) -> dict[str, object]:
     return {
         **output.copied(row, "id, login, kind, app, fingerprint"),
         "ends_with": row["last_eight"],
-        **output.copied(row, "note, scopes, permissions, created_at, expires_at"),
+        **output.copied(row, "note, scopes, permissions, where_installed, created_at, expires_at"),
     }
 
 

@@ -77,6 +77,12 @@ def integration(db: Connection, name: str) -> Row:
     return found
 
 
+def check_installable(app: Row) -> None:
+    """Raise Invalid if an application is not an integration."""
+    if app["kind"] != "integration":
+        raise Invalid(f"only an integration can be installed, and {app['name']!r} is an OAuth app")
+
+
 def installation(db: Connection, name: str, login: str) -> Row:
     """Return the application's installation on an account. Raises Missing if there is none."""
     found_app, found_account = integration(db, name), account(db, login)

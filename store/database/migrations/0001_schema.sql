@@ -215,6 +215,8 @@ CREATE TABLE token (
     -- For a scoped token: the owner of its repositories, and their ids (JSON array; NULL: all).
     target_id BIGINT REFERENCES account (id) ON DELETE CASCADE,
     repositories TEXT,
+    -- 1: for a user, and only valid where the app is installed.
+    where_installed SMALLINT NOT NULL DEFAULT 0,
     -- For an installation's token.
     installation_id BIGINT REFERENCES installation (id) ON DELETE CASCADE
 );

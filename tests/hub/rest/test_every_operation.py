@@ -471,6 +471,7 @@ async def test_a_missing_membership_is_refused(
         for outsider in (
             *([] if access.known else [stranger]),
             *([] if kind in CLASSIC else [world.token(kind=kind, target_id=elsewhere, **what)]),
+            *([world.where_installed(world.quarry, **what)] if kind == "app_user" else []),
         ):
             same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
         headers = world.token(member, kind=kind, **what)
@@ -480,6 +481,35 @@ async def test_a_missing_membership_is_refused(
             await ask.refused(at, headers, 403, NOT_AN_OWNER)
         else:
             await ask.passes(at, headers)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if isinstance(one.access, OnRepo) and not one.access.anyone],
+    ids=lambda one: one.id,
+)
+async def test_a_token_of_an_app_that_is_not_installed_is_refused_in_a_public_repository(
+    ask: Asked, world: World, operation: Operation
+) -> None:
+    for kind in {"app_user"}.intersection(operation.access.kinds):
+        headers = world.where_installed(world.quarry, **enough(operation, kind))
+        message = f"Resource not accessible by {KNOWN_AS[kind]}"
+        await ask.refused(path(operation, world), headers, 403, message)
+
+
+@with_token
+async def test_a_token_that_needs_the_installed_app_is_accepted_where_it_is_installed(
+    ask: Asked, world: World, operation: Operation
+) -> None:
+    for kind in {"app_user"}.intersection(operation.access.kinds):
+        # The path names the installation of mill, if it names one.
+        app = world.mill if "installation_id" in parameters(operation) else world.anvil
+        headers = world.where_installed(app, **enough(operation, kind))
+        if isinstance(operation.access, OnEnterprise):
+            # No app can be installed on an enterprise.
+            await ask.refused(path(operation, world), headers, 404)
+        else:
+            await ask.passes(path(operation, world), headers)
 
 
 @in_enterprise
@@ -610,6 +640,8 @@ def outsiders(operation: Operation, world: World) -> Iterator[Headers]:
         else:
             yield world.token(kind=kind, target_id=world.reader.account["id"], **what)
             yield world.token(kind=kind, repositories=[world.hello.repo["id"]], **what)
+        if kind == "app_user":
+            yield world.where_installed(world.quarry, **what)
 
 
 @in_repository

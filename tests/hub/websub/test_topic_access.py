@@ -16,7 +16,7 @@ from transactions import transaction
 from hub.settings import HubSettings
 from hub.websub.topic_access import needed_for
 from store import Connection, Store
-from store.accounts import apps, tokens
+from store.accounts import apps, grants, tokens
 from store.apps import installation_tokens, installations
 from store.delivery import events, outbox
 from store.delivery.incoming import IncomingEvent
@@ -60,7 +60,17 @@ def installed(db: Connection, seed: Any, **permissions: str) -> str:
     return installation_tokens.create(db, installations.create(db, app, seed.octo))[0]
 
 
-@pytest.mark.parametrize("make", [fine_grained, installed])
+def where_installed(db: Connection, seed: Any, **permissions: str) -> str:
+    """A user's token that has more permissions than the installation."""
+    app = apps.create(
+        db, seed.octo["id"], "Mill", url="https://m.example/", kind="integration",
+        permissions={"issues": "read", **permissions},
+    )[1]  # fmt: skip
+    installations.create(db, app, seed.octo, accepted=permissions)
+    return grants.issue(db, app, seed.octo["id"])[0]
+
+
+@pytest.mark.parametrize("make", [fine_grained, installed, where_installed])
 async def test_a_token_needs_the_permission_of_each_event(
     hub: httpx.AsyncClient, store: Store, seed: Any, make: Any
 ) -> None:

@@ -1,5 +1,6 @@
 """Applications: their data, their secret, and the grants by which they act."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -210,7 +211,7 @@ def test_a_grant_ends_with_that_app_s_tokens_of_that_user(world: World) -> None:
 def test_an_integration_s_tokens_have_permissions(world: World) -> None:
     held = {"contents": "write", "metadata": "read"}
     _, app = made(world, kind="integration", permissions=held)
-    issue, mine = grants.issue, world.user["id"]
+    issue, mine = partial(grants.issue, where_installed=False), world.user["id"]
 
     def permissions(**given: object) -> tuple[str, dict[str, str]]:
         value, _ = world.store.write_sync(issue, app, mine, **given)
@@ -232,7 +233,8 @@ def test_an_integration_s_tokens_have_permissions(world: World) -> None:
 
 def test_a_user_s_token_of_an_app_has_no_more_than_the_app_at_present(world: World) -> None:
     _, app = made(world, kind="integration", permissions={"issues": "write", "contents": "read"})
-    value, _ = world.store.write_sync(grants.issue, app, world.user["id"])
+    issued = partial(grants.issue, where_installed=False)
+    value, _ = world.store.write_sync(issued, app, world.user["id"])
 
     def edit(**permissions: str) -> None:
         unchanged = {"url": app["url"], "description": None, "events": [], "public": True}

@@ -59,6 +59,7 @@ def test_a_personal_authorization_has_the_given_values(world: World) -> None:
         "app_id": None,
         "target_id": None,
         "repositories": None,
+        "where_installed": 0,
         "app_name": None,
         "app_url": None,
         "client_id": None,
@@ -279,7 +280,8 @@ def test_a_reset_invalidates_the_old_value_at_once(world: World, app: Row) -> No
 
 def test_a_scoped_token_is_narrower_and_ends_with_the_first(world: World, integration: Row) -> None:
     mine, ends = world.user["id"], world.now + 60 * SECOND
-    value, _ = world.store.write_sync(grants.issue, integration, mine, expires_at=ends)
+    given = {"expires_at": ends, "where_installed": False}
+    value, _ = world.store.write_sync(grants.issue, integration, mine, **given)
     row = world.store.read_sync(app_tokens.of_app, integration["id"], value)
     narrow, made = world.store.write_sync(
         app_tokens.scope,

@@ -15,9 +15,9 @@ from store.registry import account_removal
 def counted(db: Connection, account_id: int, organizations: list[int]) -> None:
     """Compare the count of each selection with its rows."""
     for public in (False, True):
-        for only in (None, *organizations):
+        for among in (None, organizations[:2], *([one] for one in organizations)):
             for refusing in ([], organizations[:1], organizations[1:]):
-                chosen = OwnSelection(account_id, public, only, refusing)
+                chosen = OwnSelection(account_id, public, among, refusing)
                 rows = memberships.of(db, chosen, limit=99, offset=0)
                 assert memberships.count_of(db, chosen) == len(rows), chosen
 

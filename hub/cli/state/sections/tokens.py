@@ -18,8 +18,9 @@ class TokenEntry(SectionEntry):
     """A token, identified by its value or else by its user, app and note.
 
     If it has no value, it needs a note, and gets a random value. A token of an app has the app's
-    kind, or the kind `installation`. If the token exists, only `sso` can add organizations to it:
-    other differences are errors.
+    kind, or the kind `installation`. With `where_installed`, an integration's token of a user is
+    only valid where the integration is installed. If the token exists, only `sso` can add
+    organizations to it: other differences are errors.
     """
 
     user: str
@@ -29,6 +30,7 @@ class TokenEntry(SectionEntry):
     kind: Literal["personal", "fine_grained", "oauth", "app_user", "installation"] = "personal"
     scopes: list[str] = Field(default_factory=list)
     permissions: dict[str, Level] = Field(default_factory=dict)
+    where_installed: bool = False
     sso: list[str] = Field(default_factory=list)
     value: SecretStr | None = None
     expires_at: Moment | None = None
@@ -55,6 +57,8 @@ class TokenEntry(SectionEntry):
             raise ValueError(
                 "an installation's token has permissions, and no scopes or fingerprint"
             )
+        if self.where_installed and (self.app is None or installed):
+            raise ValueError("where_installed is for an app's token of a user")
         return self
 
     def ends(self) -> int | None:
@@ -109,6 +113,9 @@ class TokenEntry(SectionEntry):
             return installation_tokens.create(db, installed, wanted=wanted, **given)[0]
         given |= {"scopes": self.scopes, "fingerprint": self.fingerprint}
         if holder is not None:
+            if self.where_installed:
+                lookups.check_installable(holder)
+            given["where_installed"] = self.where_installed
             return grants.issue(db, holder, owner["id"], **given)[0]
         return tokens.create(db, owner["id"], kind=self.kind, **given)[0]
 
@@ -119,6 +126,7 @@ class TokenEntry(SectionEntry):
             "kind": self.kind,
             "scopes": [*tokens.normalize(self.scopes)],
             "permissions": self._permissions(known),
+            "where_installed": self.where_installed,
             "fingerprint": self.fingerprint,
             "expires_at": self._end(known),
         }

@@ -55,7 +55,7 @@ def held(store: Store, seed: Any) -> Held:
             for name, kind, permissions in (("lab", "oauth", {}), ("mill", "integration", HELD))
         )
         plain, _ = grants.issue(db, lab, seed.octo["id"], scopes=["repo"], note="n")
-        narrow, _ = grants.issue(db, mill, seed.octo["id"])
+        narrow, _ = grants.issue(db, mill, seed.octo["id"], where_installed=False)
         return Held(lab, mill, plain, narrow)
 
 

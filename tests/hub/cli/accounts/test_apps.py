@@ -63,6 +63,39 @@ def test_a_new_app_is_printed_as_json(run, store: Store, ada):
     assert apps.check_secret(app, made["client_secret"])
 
 
+def test_a_token_can_be_limited_to_where_the_app_is_installed(run, listed, store: Store, ada):
+    add(run)
+    add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
+    limited = run("token", "add", "ada", "--app", "Mill", "--where-installed").stdout.strip()
+    run("token", "add", "ada", "--app", "Mill")
+    run("token", "add", "ada")
+    found = store.read_sync(tokens.find, limited)
+    assert found["where_installed"].app_id == found["app_id"]
+    rows = [(row["app"], row["where_installed"]) for row in listed("token", "list")]
+    assert rows == [(None, False), ("Mill", False), ("Mill", True)]
+    said = run("token", "add", "ada", "--app", "Lab", "--where-installed", code=2).stderr
+    assert "only an integration can be installed" in said
+    run("token", "add", "ada", "--where-installed", code=2)
+    installed = ("--kind", "installation", "--where-installed")
+    run("token", "add", "ada", "--app", "Mill", *installed, code=2)
+
+
+def test_a_document_limits_a_token_to_where_the_app_is_installed(run, listed):
+    limited = DOCUMENT.replace("app: Mill, note: first", "app: Mill, note: f, where_installed: on")
+    load(run, limited)
+    assert [row["note"] for row in listed("token", "list") if row["where_installed"]] == ["f"]
+    assert "unchanged" in load(run, limited).output
+    other = limited.replace("where_installed: on", "where_installed: off")
+    assert "exists with other values" in load(run, other, code=2).stderr
+    left_out = limited.replace(", where_installed: on", "")
+    load(run, left_out)
+    for old, new, said in (
+        ("note: first, fingerprint", "note: g, where_installed: on, fingerprint", "integration"),
+        ("kind: installation, note", "where_installed: on, kind: installation, note", "for an app"),
+    ):
+        assert said in load(run, DOCUMENT.replace(old, new), code=2).stderr
+
+
 def test_a_token_can_belong_to_an_app(run, listed, store: Store, ada):
     add(run)
     add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
