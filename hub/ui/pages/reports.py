@@ -15,6 +15,7 @@ from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
 from store import Row
 from store.assistant import report_queries, usage_days
+from store.errors import Missing
 
 PAGE = 50
 ENTERPRISES = 200
@@ -77,10 +78,12 @@ def list_reports(ctx: ViewContext) -> dict[str, Any]:
 def _account(ctx: ViewContext) -> int | None:
     """Return the account whose enterprises are shown; None for all.
 
-    Raises Forbidden if the token does not cover reports.
+    Raises Forbidden if the token does not cover reports, and Missing if it is limited to accounts.
     """
     caller = ctx.viewer.caller
     ctx.viewer.check_token(READ)
+    if caller is not None and caller.target_id is not None:
+        raise Missing("enterprise")
     return None if caller is None or caller.site_admin else caller.account_id
 
 

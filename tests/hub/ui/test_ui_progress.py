@@ -66,6 +66,11 @@ async def test_reports_are_shown_to_managers_of_an_enterprise(store: Store, seed
         said = text_of(await browser.page("/ui/reports"))
         assert "No enterprises" in said
         assert "users-1-day" not in said
+    held = {"kind": "fine_grained", "permissions": {"enterprise_assistant_metrics": "read"}}
+    for more, status in (({}, 200), ({"target_id": seed.octo["id"]}, 404)):
+        value, _ = store.write_sync(tokens.create, manager["id"], **held, **more)
+        async with open_dashboard(store, value, last=False) as browser:
+            assert (await browser.get("/ui/reports")).status_code == status
     async with open_dashboard(store, seed.token) as browser:
         answer = await browser.get("/ui/reports")
         assert answer.status_code == 403

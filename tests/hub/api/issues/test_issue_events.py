@@ -251,6 +251,11 @@ async def test_a_secret_team_is_shown_to_its_members_and_to_owners(
     store.write_sync(teams.join, team["id"], [seed.reader["id"]])
     assert await shown(headers=reader) == [True, True, True]
     assert await shown() == [False, False, False]
+    # A token for another account sees of this one only the public parts.
+    for target, seen in ((seed.octo["id"], True), (seed.reader["id"], False)):
+        held = {"kind": "app_user", "permissions": {"issues": "read"}, "target_id": target}
+        value, _ = store.write_sync(tokens.create, seed.octo["id"], **held)
+        assert await shown(headers=bearer(value)) == [seen] * 3
 
 
 async def test_a_team_that_one_report_calls_secret_is_hidden(
