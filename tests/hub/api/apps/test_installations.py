@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from assertions import assert_error, links
 
+from hub.api.apps.accessible_repositories import NO_APP
 from store import Connection, Row, Store
 from store.accounts import accounts, app_rights, apps, grants, sso, tokens
 from store.apps import installation_repositories, installations
@@ -351,6 +352,10 @@ async def test_installations_of_a_user(installed: Installed, store: Store, seed:
     assert shown["total_count"] == 2
     assert_error(await installed.ask("GET", of_acme, stranger), 404)
     assert_error(await installed.ask("GET", "/user/installations", seed.token), 403)
+    held = {"kind": "app_user", "permissions": {"metadata": "read"}}
+    of_no_app, _ = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], **held))
+    for path in ("/user/installations", of_acme):
+        assert_error(await installed.ask("GET", path, of_no_app), 403, NO_APP)
 
 
 async def test_a_user_sees_installations_on_accounts_for_which_the_token_is_valid(
