@@ -7,8 +7,8 @@ from typing import Any
 from hub.http import numbers
 from hub.http.forms import Form
 from hub.rest.context import Context, Services
-from hub.ui.viewer import DashboardViewer, may
-from store import Connection
+from hub.ui.viewer import DashboardViewer, may, passes
+from store import Connection, Row
 from store.alerts import trouble
 from store.errors import existing
 from store.monitoring.stats import DeliveryStats
@@ -53,6 +53,15 @@ class ViewContext:
     def organizations(self) -> list[int]:
         """Return what `DashboardViewer.organizations` returns."""
         return self.viewer.organizations(self.db)
+
+    def check_event(self, event: Row) -> None:
+        """Check that the viewer may see an event. Raises Missing or Forbidden if not."""
+        mine = [] if self.repositories() is None else self.organizations()
+        if not event["org_id"] or event["org_id"] not in mine:
+            self.viewer.left_of(self.db, event["repo_id"], event["org_id"])
+
+    def may_see_event(self, event: Row) -> bool:
+        return passes(self.check_event, event)
 
     def has_trouble(self) -> bool:
         """Return whether there is an open problem that the viewer may see."""

@@ -152,10 +152,32 @@ class DashboardViewer:
 
     def may_see(self, db: Connection, hook_id: int) -> bool:
         """Return whether there is a hook with this id that they may see."""
-        return _passes(self.hook, db, hook_id)
+        return passes(self.hook, db, hook_id)
+
+    @property
+    def sees_organizations(self) -> bool:
+        """Return whether their token can give access to hooks of organizations."""
+        return self.is_unbound or (self.caller is not None and may(self.caller, OF_ORGANIZATION))
+
+    def opens(self, hook_id: int, organization: object = None, gone: int = 0) -> bool:
+        """Return whether they may open the page of a hook in a list that they see.
+
+        `organization` is set if the hook belongs to one. Without a scope for organizations, a list
+        of all hooks has their hooks too. A subscription has a negative id and no page.
+        """
+        return hook_id > 0 and not gone and self.opens_attempt(hook_id, organization)
+
+    def opens_attempt(self, hook_id: int, organization: object = None, gone: int = 0) -> bool:
+        """Return whether they may open the page of an attempt in a list that they see.
+
+        The attempts of subscriptions and of deleted hooks have pages for operators alone.
+        """
+        if hook_id < 0 or gone:
+            return self.operator
+        return not organization or self.sees_organizations
 
     def may_see_event(self, db: Connection, repo_id: int, org_id: int = 0) -> bool:
-        return _passes(self.left_of, db, repo_id, org_id)
+        return passes(self.left_of, db, repo_id, org_id)
 
     def _check(
         self, db: Connection, hook: Row, of_repository: OnRepo, of_organization: OnOrg
@@ -190,10 +212,10 @@ class DashboardViewer:
 
     def is_covered(self, wanted: Access) -> bool:
         """Return whether their token can give this access to anything."""
-        return _passes(self.check_token, wanted)
+        return passes(self.check_token, wanted)
 
     def may_change(self, db: Connection, hook: Row) -> bool:
-        return _passes(self.check_change, db, hook)
+        return passes(self.check_change, db, hook)
 
     def changeable(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:
         return _permitted(db, hook_ids, self.may_change)
@@ -201,7 +223,7 @@ class DashboardViewer:
     def visible(self, db: Connection, hook_ids: Iterable[int]) -> list[int]:
         """Return which of these hooks they may see. They are no guest."""
         return _permitted(
-            db, hook_ids, lambda *hook: _passes(self._check, *hook, READ, OF_ORGANIZATION)
+            db, hook_ids, lambda *hook: passes(self._check, *hook, READ, OF_ORGANIZATION)
         )
 
     def check_change(self, db: Connection, hook: Row) -> None:
@@ -243,7 +265,7 @@ class DashboardViewer:
     @property
     def may_change_any(self) -> bool:
         """Return whether their token can give the right to change some hooks."""
-        return _passes(self.check_change_any)
+        return passes(self.check_change_any)
 
     @property
     def may_run(self) -> bool:
@@ -273,7 +295,7 @@ def _permitted(
     return found
 
 
-def _passes(check: Callable[..., object], *given: object) -> bool:
+def passes(check: Callable[..., object], *given: object) -> bool:
     try:
         check(*given)
     except (HubError, Missing):
@@ -291,7 +313,7 @@ def _within(
 
 def may(caller: Caller, wanted: Access = READ) -> bool:
     """Return whether a token can give this access to anything."""
-    return _passes(_check_token, caller, wanted)
+    return passes(_check_token, caller, wanted)
 
 
 def _check_token(caller: Caller, wanted: Access) -> None:

@@ -15,6 +15,7 @@ from store.database.time_range import TimeRange
 from store.delivery import attempt_filter
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.attempts import REPOSITORY
+from store.hooks.hook_targets import OF_HOOK
 
 WINDOW = 2_000
 # Attempts are recorded when they have ended, so their ids rise with their ends, and not with their
@@ -29,7 +30,7 @@ COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
     " a.duration, a.status_code, a.error, a.url, e.guid, e.name AS event, e.action,"
     " d.state, d.due_at, h.resting_until, COALESCE(h.held_until, s.held_until) AS held_until,"
-    f" h.paused_at, h.active AS hook_active, {REPOSITORY}"
+    f" h.paused_at, h.active AS hook_active, {OF_HOOK}, {REPOSITORY}"
 )
 JOINED = (
     " JOIN event e ON e.id = a.event_id LEFT JOIN delivery d ON d.id = a.delivery_id"

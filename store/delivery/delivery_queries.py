@@ -4,6 +4,7 @@ from typing import Any
 
 from store.database import paging
 from store.database.connection import Connection, Row
+from store.hooks.hook_targets import OF_HOOK
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, FILTERED, WAITING
 
 STATES = {
@@ -52,6 +53,7 @@ def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> lis
         " d.due_at, d.lease_id, d.reason, e.guid, e.org_id, e.name AS event, e.action,"
         " e.received_at, COALESCE(h.url, w.callback) AS url, h.resting_until,"
         " COALESCE(h.held_until, w.held_until) AS held_until, h.paused_at, h.active AS hook_active,"
+        f" {OF_HOOK},"
         " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
         " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
         " LEFT JOIN websub w ON w.id = -d.hook_id"

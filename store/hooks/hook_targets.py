@@ -25,6 +25,11 @@ NAMES = (
     " CASE WHEN h.org_id IS NOT NULL THEN o.login END AS organization, p.slug AS app"
 )
 """SQL for the name of the target of a hook `h`. All are null for a system hook."""
+OF_HOOK = (
+    "h.org_id AS hook_org_id,"
+    " CASE WHEN h.id IS NOT NULL AND h.deleted_at IS NULL THEN 0 ELSE 1 END AS hook_gone"
+)
+"""SQL for the organization of a hook `h`, and for whether the hook was deleted."""
 NAMED = (
     " LEFT JOIN repository r ON r.id = h.repo_id"
     " LEFT JOIN account o ON o.id = COALESCE(r.owner_id, h.org_id)"

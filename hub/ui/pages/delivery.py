@@ -53,6 +53,7 @@ def show_delivery(ctx: ViewContext) -> dict[str, Any]:
         "signatures": signatures(ctx.db, hook, attempt),
         "curl": command(attempt if may_change else {**attempt, "url": masked(attempt["url"])}),
         "may_change": may_change,
+        "may_see_event": not ctx.viewer.is_guest and ctx.may_see_event(attempt),
     }
 
 
@@ -68,7 +69,8 @@ def _found(ctx: ViewContext) -> tuple[Row, Row | None]:
     number = ctx.number("delivery_id")
     origin = existing(attempt_feed.origin_of(ctx.db, number), "delivery")
     hook = _hook(ctx, ctx.viewer, origin)
-    return existing(attempts.get(ctx.db, origin["hook_id"], number), "delivery"), hook
+    attempt = existing(attempts.get(ctx.db, origin["hook_id"], number), "delivery")
+    return {**origin, **attempt}, hook
 
 
 def _hook(ctx: ViewContext, viewer: DashboardViewer, origin: Row) -> Row | None:

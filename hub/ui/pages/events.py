@@ -151,10 +151,8 @@ def _came(event: Row) -> str:
 def show_event(ctx: ViewContext) -> dict[str, Any]:
     """Show an event with its payload and its deliveries."""
     event = existing(event_queries.get(ctx.db, ctx.number("event_id")), "event")
-    org_ids = _organizations(ctx)
-    if org_ids is None or not event["org_id"] or event["org_id"] not in org_ids:
-        ctx.viewer.left_of(ctx.db, event["repo_id"], event["org_id"])
-    found = event_queries.deliveries_of(ctx.db, event["id"], DELIVERIES, org_ids)
+    ctx.check_event(event)
+    found = event_queries.deliveries_of(ctx.db, event["id"], DELIVERIES, _organizations(ctx))
     return {
         "event": event_row(event),
         "payload": _payload(ctx, event),
