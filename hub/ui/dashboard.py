@@ -31,6 +31,7 @@ from hub.ui.section import (
     ActionResult,
     Audience,
     LiveStream,
+    PageElsewhere,
     Refusal,
     RenderedPage,
     Section,
@@ -82,6 +83,8 @@ class Dashboard:
             shown = await self.services.store.read_of(
                 page.path, self._render_page, visit, page, figures
             )
+            if isinstance(shown, PageElsewhere):
+                return visit.redirect(shown.to)
             return await self.answer(visit, shown)
 
         return self.guarded(run)
@@ -199,9 +202,11 @@ class Dashboard:
         visit: SessionRequest,
         page: SectionPage,
         figures: DeliveryStats | None,
-    ) -> RenderedPage:
+    ) -> RenderedPage | PageElsewhere:
         ctx = self.context(db, visit, page.who, figures)
         found = page.show(ctx)
+        if isinstance(found, PageElsewhere):
+            return found
         shown = found if isinstance(found, RenderedPage) else RenderedPage(page.template, found)
         return RenderedPage(shown.template, {**_of_viewer(ctx), **shown.values}, shown.status)
 

@@ -38,6 +38,13 @@ class RenderedPage:
 
 
 @dataclass(frozen=True, slots=True)
+class PageElsewhere:
+    """The result of a page that leads to another one: the path to redirect to."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class ActionResult:
     """The result of an action: the path to redirect to, and the notice shown there.
 
@@ -65,7 +72,7 @@ Prepare = Callable[[ViewContext], Any]
 Before = Callable[[Services, Any], Awaitable[Any]]
 Refusal = Invalid | Conflict
 RefusedHandler = Callable[[ViewContext, Refusal], RenderedPage]
-PageHandler = Callable[[ViewContext], RenderedPage | Mapping[str, Any]]
+PageHandler = Callable[[ViewContext], RenderedPage | PageElsewhere | Mapping[str, Any]]
 ActionHandler = Callable[[ViewContext], ActionResult | RenderedPage]
 LiveHandler = Callable[[ViewContext, Any], tuple[Any, list[PanelUpdate]]]
 IsOffered = Callable[[HubSettings, DashboardViewer], bool]

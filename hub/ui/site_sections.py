@@ -31,6 +31,7 @@ from hub.ui.pages import (
     trends,
     views,
 )
+from hub.ui.search import pages as search
 from hub.ui.section import Section
 from hub.ui.sign_in import openid_links, sessions, with_token
 
@@ -53,6 +54,7 @@ SECTIONS: tuple[Section, ...] = (
     replays.ui,
     retry.ui,
     events.ui,
+    search.ui,
     catalog.ui,
     topics.ui,
     trends.ui,

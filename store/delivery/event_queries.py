@@ -89,6 +89,16 @@ def deliveries_of(
     )
 
 
+def delivery_of(
+    db: Connection, event_id: int, delivery_id: int, org_ids: Sequence[int] | None = None
+) -> list[Row]:
+    """Return one delivery of an event as `deliveries_of` does, or nothing if it is not visible."""
+    where, given = visible(db, org_ids)
+    where = f"d.id = :delivery_id AND d.event_id = :event_id AND {where}"
+    ids = {"delivery_id": delivery_id, "event_id": event_id}
+    return delivery_queries.select(db, where, {**ids, **given}, 1)
+
+
 def newest(
     db: Connection,
     *,

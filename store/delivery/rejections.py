@@ -1,5 +1,6 @@
 """Rejected requests: events of known senders that ingest refused, kept for people to see why."""
 
+from store.database import paging
 from store.database.connection import Connection, Row
 
 KEPT = 1_000
@@ -31,10 +32,14 @@ def add(
     db.execute("DELETE FROM refusal WHERE id <= :oldest", oldest=made - KEPT)
 
 
-def page(db: Connection, *, limit: int = 100) -> list[Row]:
-    """Return the latest rejected requests, newest first."""
+def page(
+    db: Connection, *, limit: int = 100, before: int | None = None, guid: str | None = None
+) -> list[Row]:
+    """Return the latest rejected requests, newest first. `guid` limits them to one delivery id."""
+    where, given = paging.conditions({"id < :before": before, "guid = :guid": guid})
     return db.all(
         "SELECT id, at, path, address, sender, event, guid, size, reason FROM refusal"
-        " ORDER BY id DESC LIMIT :limit",
+        f" WHERE {where} ORDER BY id DESC LIMIT :limit",
         limit=limit,
+        **given,
     )

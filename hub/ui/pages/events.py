@@ -9,10 +9,10 @@ from hub.ui.lists.frame import frame
 from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.delivery import readable
 from hub.ui.section import ROOT, Section
-from hub.ui.view_context import ViewContext
+from hub.ui.view_context import ViewContext, natural
 from store import Row
 from store.database.list_order import Matches
-from store.delivery import event_queries, events
+from store.delivery import event_lookup, event_queries, events
 from store.delivery.event_queries import COUNTED
 from store.delivery.incoming import (
     EXAMPLE_SOURCE,
@@ -44,6 +44,7 @@ def list_events(ctx: ViewContext) -> dict[str, Any]:
         "event": ctx.asked("event", 100),
         "hook": ctx.asked("hook"),
         "wanted": "nobody" if ctx.asked("wanted") == "nobody" else "",
+        "guid": ctx.asked("guid", 128),
         **asked.chosen,
     }
     wanted = _filter(ctx, chosen, asked)
@@ -56,6 +57,7 @@ def list_events(ctx: ViewContext) -> dict[str, Any]:
         "looked": 0,
         **values,
         "events": [event_row(row) for row in rows],
+        "marked": natural(chosen["guid"]),
         "names": sorted(PLATFORM_EVENTS),
         "newest": "" if first else paging.first(PATH, {**chosen, "sort": sort}),
         "counted": COUNTED,
@@ -64,6 +66,7 @@ def list_events(ctx: ViewContext) -> dict[str, Any]:
 
 def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> EventFilter:
     name, pattern = parse_pattern(chosen["event"])
+    guid = chosen["guid"]
     repo_ids, hidden = filters.scope(ctx, chosen["repository"])
     org_ids = filters.organizations(ctx, chosen["repository"])
     return EventFilter(
@@ -76,6 +79,7 @@ def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> 
         hook_ids=filters.hook_ids(ctx, chosen["hook"], repo_ids, org_ids),
         hidden_owners=hidden,
         org_ids=_organizations(ctx),
+        ids=event_lookup.of_any(ctx.db, guid, natural(guid)) if guid else None,
     )
 
 
@@ -152,14 +156,25 @@ def show_event(ctx: ViewContext) -> dict[str, Any]:
     """Show an event with its payload and its deliveries."""
     event = existing(event_queries.get(ctx.db, ctx.number("event_id")), "event")
     ctx.check_event(event)
-    found = event_queries.deliveries_of(ctx.db, event["id"], DELIVERIES, _organizations(ctx))
+    marked = ctx.asked_number("delivery")
+    found = _deliveries(ctx, event["id"], marked)
     return {
         "event": event_row(event),
         "payload": _payload(ctx, event),
         "deliveries": [status_text.with_state(row, ctx.now) for row in found],
+        "marked": marked,
         "most": DELIVERIES,
         "counted": COUNTED,
     }
+
+
+def _deliveries(ctx: ViewContext, event_id: int, marked: int | None) -> list[Row]:
+    """Return the newest deliveries of an event, and the marked one even if it is older."""
+    org_ids = _organizations(ctx)
+    found = event_queries.deliveries_of(ctx.db, event_id, DELIVERIES, org_ids)
+    if marked is None or any(row["id"] == marked for row in found):
+        return found
+    return [*found, *event_queries.delivery_of(ctx.db, event_id, marked, org_ids)]
 
 
 def _payload(ctx: ViewContext, event: Row) -> dict[str, Any] | None:

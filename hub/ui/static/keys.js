@@ -1,9 +1,9 @@
-// Keys: / searches, j and k go through a list, Enter or a click anywhere in a row opens it, r renews
+// Keys: / searches, f finds an id, j and k go through a list, Enter or a click anywhere in a row opens it, r renews
 // the page, and ? explains this. No key is taken from a field. The dialog of the keys switches them
 // off for people whose speech input or unsteady hands would press them.
 "use strict";
 
-const HELP = [["/", "search"], ["j", "next row"], ["k", "previous row"], ["Enter", "open the row"],
+const HELP = [["/", "search"], ["f", "find an id or a name"], ["j", "next row"], ["k", "previous row"], ["Enter", "open the row"],
   ["r", "reload the page"], ["?", "these keys"]];
 const KEYS = "tocsin-keys";
 let here = -1, on = true;
@@ -29,6 +29,11 @@ function search() {
   if (!field) return;
   field.focus();
   field.select();
+}
+
+function find() {
+  const field = document.getElementById("find");
+  if (field) field.focus();
 }
 
 function turn(to) {
@@ -82,7 +87,7 @@ function reload() {
   if (!fields.some(isFilled)) location.reload();
 }
 
-const ACTS = { "/": search, j: () => go(1), k: () => go(-1), r: reload, "?": help };
+const ACTS = { "/": search, f: find, j: () => go(1), k: () => go(-1), r: reload, "?": help };
 
 document.addEventListener("keydown", (event) => {
   const inField = event.target.closest("input, select, textarea, [contenteditable]");

@@ -32,7 +32,7 @@ class EventFilter:
     to one of these hooks, and `unwanted` events without a delivery. `hidden_owners` leaves out
     events of these owners and their repositories. If there are any, it also leaves out the events
     of deleted repositories, because their owners are unknown. `org_ids` limits the deliveries that
-    count, as in `event_queries.visible`.
+    count, as in `event_queries.visible`. `ids` selects from these events alone.
     """
 
     before: int | None = None
@@ -44,11 +44,12 @@ class EventFilter:
     hook_ids: Sequence[int] | None = None
     hidden_owners: Sequence[int] = ()
     org_ids: Sequence[int] | None = None
+    ids: Sequence[int] | None = None
 
     @property
     def narrowed(self) -> bool:
         """Return whether the filter has a condition for which events are examined one by one."""
-        found = (self.name, self.pattern, self.hook_ids)
+        found = (self.name, self.pattern, self.hook_ids, self.ids)
         others = self.unwanted or bool(self.hidden_owners)
         return others or any(one is not None for one in found)
 
@@ -121,7 +122,9 @@ def _found(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int],
     """Return matching ids, newest first, and the id down to which they are complete (0: all)."""
     if wanted.hook_ids is not None:
         wanted = _in_repositories(db, wanted, wanted.hook_ids)
-    if wanted.repo_ids is None:
+    if wanted.ids is not None:
+        ids, floor = _of_ids(db, wanted, wanted.ids), 0
+    elif wanted.repo_ids is None:
         ids, floor = _of_all(db, wanted, looked)
     else:
         ids, floor = _of_repositories(db, wanted)
@@ -178,13 +181,28 @@ def _of_all(db: Connection, wanted: EventFilter, looked: int) -> tuple[list[int]
         before=wanted.before or LAST_ID,
         looked=looked,
     )
-    ids = [
-        event_id
-        for event_id, name, action in rows
-        if wanted.name in (None, name)
-        and (wanted.pattern is None or wanted.pattern.matches(name, action))
-    ]
+    ids = [event_id for event_id, name, action in rows if _is_named(wanted, name, action)]
     return ids, rows[-1][0] if len(rows) == looked else 0
+
+
+def _of_ids(db: Connection, wanted: EventFilter, ids: Sequence[int]) -> list[int]:
+    rows = db.tuples(
+        "SELECT e.id, e.name, e.action, e.repo_id FROM event e"
+        f" WHERE e.id < :before AND e.id {db.among('ids')} ORDER BY e.id DESC",
+        before=wanted.before or LAST_ID,
+        ids=json_array(ids),
+    )
+    repos = None if wanted.repo_ids is None else {*wanted.repo_ids}
+    return [
+        event_id
+        for event_id, name, action, repo_id in rows
+        if (repos is None or repo_id in repos) and _is_named(wanted, name, action)
+    ]
+
+
+def _is_named(wanted: EventFilter, name: str, action: str | None) -> bool:
+    pattern = wanted.pattern
+    return wanted.name in (None, name) and (pattern is None or pattern.matches(name, action))
 
 
 def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], int]:

@@ -44,6 +44,8 @@ PAGES = (
     "/ui/events",
     "/ui/events?wanted=nobody",
     "/ui/events/1",
+    "/ui/find?q=1",
+    "/ui/rejected",
     "/ui/replay",
     "/ui/replay?count=1&hook=1",
     "/ui/replay/1",
@@ -118,7 +120,7 @@ async def test_more_rows_take_no_more_statements(
     mine = [
         path
         for path in PAGES
-        if who == "root" or not re.search("jobs|apps|audit|reports|openid-links", path)
+        if who == "root" or not re.search("jobs|apps|audit|reports|openid-links|rejected", path)
     ]
     asked = statements(monkeypatch)
     async with open_dashboard(store, token, **given) as browser:

@@ -1,0 +1,46 @@
+"""Events by an id that a sender or a receiver has: the guid of an event, or a delivery's number."""
+
+from store.database.connection import LAST_ID, Connection, Row, json_array
+
+# More events than this have one guid only if as many sources and repositories chose the same.
+MOST = 20
+
+
+def of_guid(db: Connection, guid: str) -> list[int]:
+    """Return the ids of the events with this guid, newest first, up to MOST."""
+    return db.column(
+        "SELECT id FROM event WHERE guid = :guid ORDER BY id DESC LIMIT :most",
+        guid=guid,
+        most=MOST,
+    )
+
+
+def of_delivery(db: Connection, number: int) -> int | None:
+    """Return the id of the event of the delivery with this number, or None."""
+    return db.optional_number("SELECT event_id FROM delivery WHERE id = :id", id=number)
+
+
+def of_any(db: Connection, text: str, number: int | None) -> list[int]:
+    """Return the ids of the events with this guid, and of the event of this delivery."""
+    found = of_guid(db, text)
+    event_id = of_delivery(db, number) if number and number <= LAST_ID else None
+    return found if event_id is None or event_id in found else [*found, event_id]
+
+
+def places(db: Connection, event_ids: list[int]) -> list[Row]:
+    """Return the `id`, `repo_id`, `org_id`, `name` and `action` of these events, newest first.
+
+    They also have `received_at` and `repository`.
+    """
+    return db.all(
+        "SELECT e.id, e.repo_id, e.org_id, e.name, e.action, e.received_at,"
+        " a.login || '/' || r.name AS repository FROM event e"
+        " LEFT JOIN repository r ON r.id = e.repo_id LEFT JOIN account a ON a.id = r.owner_id"
+        f" WHERE e.id {db.among('ids')} ORDER BY e.id DESC",
+        ids=json_array(event_ids),
+    )
+
+
+def oldest_at(db: Connection) -> int | None:
+    """Return when the oldest stored event was received, or None without any."""
+    return db.optional_number("SELECT received_at FROM event ORDER BY id LIMIT 1")
