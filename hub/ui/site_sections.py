@@ -31,6 +31,7 @@ from hub.ui.pages import (
     trends,
     views,
 )
+from hub.ui.queue import pages as queue
 from hub.ui.search import pages as search
 from hub.ui.section import Section
 from hub.ui.sign_in import openid_links, sessions, with_token
@@ -48,6 +49,7 @@ SECTIONS: tuple[Section, ...] = (
     hook_trial.ui,
     hook_ordering_keys.ui,
     hook_mail.ui,
+    queue.ui,
     deliveries.ui,
     delivery.ui,
     links.ui,

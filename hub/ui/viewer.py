@@ -155,6 +155,11 @@ class DashboardViewer:
         return passes(self.hook, db, hook_id)
 
     @property
+    def sees_repositories(self) -> bool:
+        """Return whether their token can give access to hooks and events of repositories."""
+        return self.is_covered(READ)
+
+    @property
     def sees_organizations(self) -> bool:
         """Return whether their token can give access to hooks of organizations."""
         return self.is_unbound or (self.caller is not None and may(self.caller, OF_ORGANIZATION))

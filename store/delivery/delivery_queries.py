@@ -1,9 +1,10 @@
 """Records of deliveries: pages of them with their events, hooks and last attempts, and counts."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from store.database import paging
-from store.database.connection import Connection, Row
+from store.database.connection import Connection, Row, json_array
 from store.hooks.hook_targets import OF_HOOK
 from store.ordering.delivery_states import BEHIND, DEAD, DELIVERED, FILTERED, WAITING
 
@@ -27,6 +28,8 @@ def page(
     repo_id: int | None = None,
     event: str | None = None,
     since: int | None = None,
+    until: int | None = None,
+    hook_ids: Sequence[int] | None = None,
 ) -> list[Row]:
     """Return deliveries, newest first, each with its event, its hook, and its last attempt."""
     where, given = paging.conditions(
@@ -37,6 +40,8 @@ def page(
             "d.repo_id = :repo_id": repo_id,
             "e.name = :event": event,
             "e.received_at >= :since": since,
+            "e.received_at < :until": until,
+            f"d.hook_id {db.among('hooks')}": None if hook_ids is None else json_array(hook_ids),
         }
     )
     return select(db, where, given, limit)

@@ -8,6 +8,7 @@ from store.accounts import accounts, apps, organizations
 from store.apps import installations
 from store.errors import Invalid, Missing
 from store.hooks import hooks
+from store.monitoring import name_search
 from store.repositories import repository_names
 
 T = TypeVar("T")
@@ -17,6 +18,21 @@ def check_hook(db: Connection, hook_id: int | None) -> None:
     """Raise Missing if `hook_id` is given and there is no such hook."""
     if hook_id is not None and hooks.by_id(db, hook_id) is None:
         raise missing(f"hook {hook_id}", "hook list")
+
+
+def hooks_of_host(db: Connection, host: str | None) -> tuple[int, ...] | None:
+    """Return the hooks at `host` or `host:port`, or None if it is not given.
+
+    Raises Missing if there are none, and Invalid if there may be more than can be found.
+    """
+    if host is None:
+        return None
+    found = tuple(name_search.hooks_of_host(db, host, None))
+    if len(found) == name_search.MOST_HOOKS:
+        raise Invalid(
+            f"there may be more hooks at {host} than are found here: name them one by one"
+        )
+    return known(found or None, f"hook at {host}", "hook list")
 
 
 def missing(what: str, listing: str) -> Missing:

@@ -41,9 +41,13 @@ def delivery() -> None:
     examples=[
         "tocsin delivery list --state waiting",
         "tocsin delivery list --hook 1 --since 2h",
+        "tocsin delivery list --host ci.example --since 4h --until 2h",
         "tocsin delivery list --follow",
     ],
-    exclusions=[Exclusion("--follow", ["--since"], "--follow shows attempts from now on")],
+    exclusions=[
+        Exclusion("--follow", ["--since", "--until"], "--follow shows attempts from now on"),
+        Exclusion("--host", ["--hook"], "a hook has one host"),
+    ],
 )
 @click.option("--state", type=click.Choice(STATE_NAMES), help="Only deliveries in this state.")
 @click.option("--hook", "hook_id", type=IdType(), metavar="ID",
@@ -61,6 +65,8 @@ def delivery() -> None:
     type=MomentType(),
     help="Only events received since then, such as 1h. Not with --follow.",
 )
+@click.option("--until", type=MomentType(), help="Only events received before. Not with --follow.")
+@click.option("--host", type=WordType(), help="Only to hooks at this host, or host:port.")
 @click.option("--follow", is_flag=True,
               help="Show each new attempt, until Ctrl-C, oldest first.")  # fmt: skip
 @options.limit
@@ -72,6 +78,8 @@ def list_deliveries(
     full_name: tuple[str, str] | None,
     event: str | None,
     since: int | None,
+    until: int | None,
+    host: str | None,
     follow: bool,
     limit: int,
     as_json: bool,
@@ -83,9 +91,12 @@ def list_deliveries(
     """
     store.read_sync(lookups.check_hook, hook_id)
     repo_id = store.read_sync(lookups.repository_id, full_name)
+    hook_ids = store.read_sync(lookups.hooks_of_host, host)
     if follow:
         events_of = None if repo_id is None else [repo_id]
-        wanted = AttemptFilter(hook_id=hook_id, event=event or "", events_of=events_of)
+        wanted = AttemptFilter(
+            hook_id=hook_id, event=event or "", hook_ids=hook_ids, events_of=events_of
+        )
         _follow(store, wanted, state, limit, as_json)
         return
     rows = store.read_sync(
@@ -96,6 +107,8 @@ def list_deliveries(
         repo_id=repo_id,
         event=event,
         since=since,
+        until=until,
+        hook_ids=hook_ids,
     )
     rows = [shape(row) for row in rows]
     output.print_rows(

@@ -10,9 +10,17 @@ from store.delivery import event_queries
 
 
 @noun(
-    examples=["tocsin event list --event push", "tocsin event show 7"],
+    examples=[
+        "tocsin event list --event push",
+        "tocsin event show 7",
+        "tocsin event find 72d3162e-cc78-11e3-81ab-4c9367dc0958",
+    ],
     lazy={
-        "show": ("traffic.event_show:show", "Show an event with its payload and its deliveries.")
+        "show": ("traffic.event_show:show", "Show an event with its payload and its deliveries."),
+        "find": (
+            "traffic.event_find:find",
+            "Find events by a delivery id, or by a delivery's number.",
+        ),
     },
 )
 def event() -> None:

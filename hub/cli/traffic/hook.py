@@ -50,6 +50,10 @@ HOOK_ID = click.argument(
             "traffic.hook_state:resume",
             "End the pause of a hook: what waits for it is sent now.",
         ),
+        "retry": (
+            "traffic.hook_state:retry",
+            "Try what waits for a hook now, and not at its next attempt.",
+        ),
         "silence": ("traffic.hook_state:silence", "Silence a hook for a time: it begins no alert."),
         "enable": (
             "traffic.hook_state:enable",

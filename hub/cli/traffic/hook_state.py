@@ -14,7 +14,7 @@ from hub.cli.traffic.hook import HOOK_ID, change, find
 from hub.ingest import hook_events
 from store import Connection, Row, Store
 from store.errors import Conflict
-from store.hook_state import hook_health, hook_pauses, hook_silences
+from store.hook_state import hook_health, hook_pauses, hook_retries, hook_silences
 
 
 @command(examples=["tocsin hook enable 1"])
@@ -67,6 +67,21 @@ def resume(store: Store, hook_id: int) -> None:
     click.echo(f"hook {hook_id} {state}; {_waiting(waiting)}")
     if not hook["active"]:
         output.print_note(f"it is inactive: `tocsin hook enable {hook_id}` makes it active")
+
+
+@command(examples=["tocsin hook retry 1"])
+@HOOK_ID
+@options.with_store
+def retry(store: Store, hook_id: int) -> None:
+    """Try what waits for a hook now, and not at its next attempt.
+
+    An open circuit breaker closes, and a pause that the receiver asked for with Retry-After ends.
+    The worker notices that within some seconds. At most 5,000 deliveries are made due.
+    """
+    many = store.write_sync(lambda db: hook_retries.retry_now(db, find(db, hook_id)))
+    more = " or more" if many >= hook_retries.MOST else ""
+    due = "1 delivery is" if many == 1 else f"{many}{more} deliveries are"
+    click.echo(f"hook {hook_id}: {due} tried now")
 
 
 def _count_waiting(db: Connection, hook_id: int) -> int:

@@ -6,7 +6,8 @@ import click
 from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
 from hub.cli.console import exits, lookups, options, output, progress, suggestions
-from hub.cli.console.arguments import FullNameType, IdType, MomentType
+from hub.cli.console.arguments import FullNameType, IdType, MomentType, WordType
+from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.console.interactive import stop_signals
 from hub.ui.formatting import pluralize
@@ -24,7 +25,9 @@ BATCH = 200
     examples=[
         "tocsin replay --since 12h --dry-run",
         "tocsin replay --since 12h --repo ada/bell-tower --failed",
-    ]
+        "tocsin replay --since 4h --until 2h --host ci.example --failed",
+    ],
+    exclusions=[Exclusion("--host", ["--hook"], "a hook has one host")],
 )
 @click.option(
     "--since", type=MomentType(), required=True, help="Only events received since then, such as 2h."
@@ -33,6 +36,7 @@ BATCH = 200
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @click.option("--hook", "hook_id", type=IdType(), metavar="ID", help="Only to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
+@click.option("--host", type=WordType(), help="Only to hooks at this host, or host:port.")
 @click.option(
     "--event",
     help="Only events of this name, such as issues or issues.opened.",
@@ -58,6 +62,7 @@ def replay(
     until: int | None,
     full_name: tuple[str, str] | None,
     hook_id: int | None,
+    host: str | None,
     event: str | None,
     failed: bool,
     after: int,
@@ -75,7 +80,8 @@ def replay(
     def count(db: Connection) -> tuple[ReplaySelection, int, int]:
         lookups.check_hook(db, hook_id)
         repo_id = lookups.repository_id(db, full_name)
-        chosen = ReplaySelection(since, until, repo_id, hook_id, event, failed)
+        hook_ids = lookups.hooks_of_host(db, host)
+        chosen = ReplaySelection(since, until, repo_id, hook_id, event, failed, hook_ids)
         return chosen, *replay_selection.total(db, chosen, after)
 
     chosen, many, newest = store.read_sync(count)

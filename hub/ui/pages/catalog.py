@@ -48,7 +48,7 @@ def list_event_kinds(ctx: ViewContext) -> dict[str, Any]:
     return {
         "rows": ordered(rows, KEYS, SORTING.order(sort)),
         "looked": LOOKED,
-        "may_open": ctx.viewer.is_covered(READ),
+        "may_open": ctx.viewer.sees_repositories,
         "heads": SORTING.heads(sort, f"{ROOT}/catalogue", {}),
     }
 

@@ -32,6 +32,8 @@ PAGES = (
     Shown("/ui/hooks/{good}/delete"),
     Shown("/ui/hooks/{good}/trends", picture="trends"),
     Shown("/ui/hooks/{disabled}/trends?span=30d"),
+    Shown("/ui/hooks/{retrying}/pending"),
+    Shown("/ui/hooks/{good}/pending"),
     Shown("/ui/hosts/127.0.0.1:1025", picture="host"),
     Shown("/ui/hooks/{good}/send", picture="hook-send"),
     Shown("/ui/retry?attempt={attempt}"),

@@ -37,6 +37,7 @@ PAGES = (
     "/ui/hooks/1/delete",
     "/ui/hooks/1/send",
     "/ui/hooks/1/trends",
+    "/ui/hooks/1/pending",
     "/ui/hosts/receiver.example",
     "/ui/retry?attempt=1",
     "/ui/retried?deliveries=1",

@@ -1,15 +1,17 @@
 """Retries until the end of a delivery, disabling of hooks, and edits of hooks in between."""
 
 import itertools
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from waiting import until
-from worker_harness import Gate, Post, WorkerHarness, said
+from worker_harness import PROMPT, Gate, Post, WorkerHarness, said
 
 from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, delivery_queries, hook_removal, outbox
-from store.hook_state import hook_pauses
+from store.hook_state import hook_pauses, hook_retries
 from store.hooks import hooks
 from store.jobs import jobs
 from worker.http.answer import ExchangeResult
@@ -357,3 +359,33 @@ async def test_deliveries_without_a_body_are_dead(harness: WorkerHarness) -> Non
 def deliveries_reason(harness: WorkerHarness) -> str:
     (row,) = harness.store.read_sync(delivery_queries.page, limit=10)
     return str(row["reason"])
+
+
+# A retry that a person asks for.
+
+LASTING = replace(PROMPT, first_cooldown=10_000.0, max_cooldown=20_000.0)
+FAILURES: dict[str, Callable[[Post], ExchangeResult]] = {
+    "an open breaker": failing,
+    "a pause that the receiver asked for": lambda post: said(503, head=b"Retry-After: 5000"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_a_repaired_receiver_gets_pending_deliveries_at_once(
+    harness: WorkerHarness, failure: str
+) -> None:
+    harness.tuning = LASTING
+    harness.network.script = FAILURES[failure]
+    hook_id = harness.hook(options={"breaker": 1, "retries": [0, 3600], "concurrency": 1})
+    await harness.work()
+    await harness.events(3)
+    await until(lambda: harness.network.posts)
+    await until(lambda: not harness.leased())
+    await harness.pass_time(harness.tuning.poll_interval)
+    assert len(harness.network.posts) == 1
+    harness.network.script = succeeding
+    harness.store.write_sync(
+        lambda db: hook_retries.retry_now(db, hooks.by_id(db, hook_id))  # type: ignore[arg-type]
+    )
+    await harness.pass_time(harness.tuning.poll_interval)
+    await until(lambda: harness.states(hook_id) == {"delivered": 3})
