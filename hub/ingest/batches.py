@@ -83,6 +83,7 @@ class Batches:
         arrived = await asyncio.to_thread(_arrivals, lines, found, organizations, source)
         for line, event in zip(lines, arrived, strict=True):
             event.trace = line.trace
+            event.token_id = None if caller is None else caller.token_id
         with self._spans.accepting(arrived, trace_of(request.scope)) as receipts:
             receipts += await self._services.store.write(events.accept_all, arrived)
         self._services.metrics.count_accepted(receipts)

@@ -84,12 +84,13 @@ def organization_of(payload: dict[str, Any], full_name: str | None = None) -> st
 class EventOrigin(NamedTuple):
     """The repository of an event, or else its organization, and the source that signed it.
 
-    Ids are 0 if there is none.
+    Ids are 0 if there is none. `token_id` is the token that posted it, or None.
     """
 
     repo_id: int
     source_id: int = 0
     org_id: int = 0
+    token_id: int | None = None
 
     @property
     def scope(self) -> int:
@@ -114,6 +115,7 @@ def arrival(
         source_id=origin.source_id,
         installation_id=_installation(payload),
         org_id=origin.org_id,
+        token_id=origin.token_id,
     )
 
 

@@ -78,7 +78,7 @@ class IngestEndpoints:
                 payload = await apart(body, read_object, body)
                 if not owner_events.is_usual(repo, name, payload):
                     await self._services.store.read(owner_events.check, caller, repo, name, payload)
-                origin = EventOrigin(repo["id"])
+                origin = EventOrigin(repo["id"], token_id=caller.token_id)
                 arrival = await apart(
                     body, event_envelope.arrival, origin, guid, name, body, payload
                 )

@@ -73,6 +73,15 @@ def untried(row: Row) -> str:
     return "paused" if row["paused_at"] is not None else ""
 
 
+def posted_by(event: Row) -> str:
+    """Return who posted an event that no source signed."""
+    if event["token_id"] is None:
+        return "posted by a command"
+    if event["posted_by"] is None:
+        return f"posted with the token {event['token_id']}, which was deleted since"
+    return f"posted by {event['posted_by']} with the token {event['token_id']}"
+
+
 def event_name(name: str, action: str | None) -> str:
     """Return the name of an event with its action: `issues.opened`."""
     return f"{name}.{action}" if action else name

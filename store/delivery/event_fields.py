@@ -8,8 +8,8 @@ from typing import Any
 from store.database.connection import Connection
 
 COLUMNS = (
-    "e.id, e.guid, e.scope, e.repo_id, e.org_id, e.source_id, e.name, e.action, e.installation_id,"
-    " e.received_at, e.size, e.traceparent, e.tracestate"
+    "e.id, e.guid, e.scope, e.repo_id, e.org_id, e.source_id, e.token_id, e.name, e.action,"
+    " e.installation_id, e.received_at, e.size, e.traceparent, e.tracestate"
 )
 
 

@@ -33,11 +33,13 @@ def _shown(condition: str = "1 = 1") -> str:
     return (
         f"SELECT {COLUMNS}, CASE WHEN e.body IS NULL THEN 0 ELSE 1 END AS kept,"
         " a.login || '/' || r.name AS repository, g.login AS organization, s.name AS source,"
+        " p.login AS posted_by,"
         f" (SELECT count(*) FROM (SELECT d.id {TO_HOOKS} WHERE d.event_id = e.id"
         f" AND {condition} LIMIT {COUNTED}) AS c) AS deliveries"
         " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
         " LEFT JOIN account a ON a.id = r.owner_id LEFT JOIN account g ON g.id = e.org_id"
         " LEFT JOIN source s ON s.id = e.source_id"
+        " LEFT JOIN token t ON t.id = e.token_id LEFT JOIN account p ON p.id = t.account_id"
     )
 
 
@@ -71,7 +73,8 @@ def shown(
 def get(db: Connection, event_id: int) -> Row | None:
     """Return one event, or None.
 
-    It has its `repository` and its number of `deliveries`, counted up to COUNTED.
+    It has its `repository`, its number of `deliveries`, counted up to COUNTED, and the user `posted_by`,
+    whose token it came with, or None.
     """
     return db.one(f"{_shown()} WHERE e.id = :id", id=event_id)
 

@@ -16,8 +16,8 @@ from store.ordering.delivery_states import FILTERED
 from store.trace_context import TraceContext
 
 INSERTED = (
-    "guid, scope, repo_id, org_id, source_id, name, action, installation_id, received_at, size,"
-    " digest, body, traceparent, tracestate"
+    "guid, scope, repo_id, org_id, source_id, token_id, name, action, installation_id,"
+    " received_at, size, digest, body, traceparent, tracestate"
 )
 
 
@@ -69,6 +69,7 @@ def insert(db: Connection, arrivals: Sequence[IncomingEvent]) -> dict[tuple[str,
             arrival.repo_id,
             arrival.org_id,
             arrival.source_id,
+            arrival.token_id,
             arrival.name,
             arrival.action,
             arrival.installation_id,

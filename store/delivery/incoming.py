@@ -34,6 +34,8 @@ class IncomingEvent:
     org_id: int = 0
     packed: bytes = b""
     digest: bytes = b""
+    token_id: int | None = None
+    """The token with which a caller posted it, or None."""
     trace: TraceContext | None = None
     """The place in a trace from which it comes, or None."""
 

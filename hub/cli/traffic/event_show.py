@@ -11,6 +11,7 @@ from hub.cli.console.bodies import pretty, show_body
 from hub.cli.console.exclusions import Exclusion
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
+from hub.ui import status_text
 from store import Connection, Row, Store
 from store.delivery import event_queries, events, incoming
 
@@ -94,6 +95,10 @@ def _sender(row: Row) -> str:
         incoming.EXAMPLE_SOURCE: "an example",
         incoming.SHARED_EXAMPLE_SOURCE: "an example",
     }
-    return named.get(
-        row["source_id"], "token or command" if not row["source_id"] else "a removed source"
-    )
+    return named.get(row["source_id"]) or _posted_by(row)
+
+
+def _posted_by(row: Row) -> str:
+    if row["source_id"]:
+        return "a removed source"
+    return status_text.posted_by(row)

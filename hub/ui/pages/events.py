@@ -147,7 +147,7 @@ def _came(event: Row) -> str:
     if event["source_id"] == SHARED_EXAMPLE_SOURCE:
         return "an example"
     if event["source_id"] == 0:
-        return "posted with a token, or by a command"
+        return status_text.posted_by(event)
     return f"the source {event['source'] or event['source_id']}"
 
 

@@ -385,6 +385,7 @@ CREATE TABLE event (
     repo_id BIGINT NOT NULL,            -- 0: no known repository
     org_id BIGINT NOT NULL DEFAULT 0,   -- without a repository: the organization; 0: none
     source_id BIGINT NOT NULL DEFAULT 0,
+    token_id BIGINT,                    -- the token that posted it, which may be deleted since
     name TEXT NOT NULL,
     action TEXT,
     installation_id BIGINT,

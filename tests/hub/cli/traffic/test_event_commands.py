@@ -27,7 +27,7 @@ def test_an_event_has_head_payload_and_deliveries(run, hook_id, monkeypatch):
     assert (found["event"], found["repository"], found["from"]) == (
         "push",
         "ada/bell",
-        "token or command",
+        "posted by a command",
     )
     assert found["payload"] == {"number": 0}
     (made,) = found["deliveries"]

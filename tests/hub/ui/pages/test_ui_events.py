@@ -100,7 +100,7 @@ async def test_the_hubs_own_event_is_named_as_such(store: Store, seed: Any) -> N
     async with open_dashboard(store, root) as browser:
         said = text_of(await browser.page("/ui/events"))
     assert "this hub" in said
-    assert "posted with a token, or by a command" in said
+    assert "posted by a command" in said
 
 
 async def test_users_see_the_events_of_their_own_repositories(store: Store, seed: Any) -> None:
