@@ -13,6 +13,10 @@ NOTHING = "SELECT 1"
 
 SQLITE = {
     "audit_guard": NOTHING,
+    # `INSERT OR REPLACE` deletes the former row, and no trigger of deletions fires for that.
+    "audit_insert": "CREATE TRIGGER audit_insert BEFORE INSERT ON audit"
+    " WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id)"
+    f" BEGIN SELECT RAISE(ABORT, '{SAID}'); END",
     "audit_update": "CREATE TRIGGER audit_update BEFORE UPDATE ON audit"
     f" BEGIN SELECT RAISE(ABORT, '{SAID}'); END",
     "audit_delete": f"CREATE TRIGGER audit_delete BEFORE DELETE ON audit WHEN OLD.id > {THROUGH}"
@@ -20,6 +24,7 @@ SQLITE = {
     "audit_truncate": NOTHING,
 }
 POSTGRES = {
+    "audit_insert": NOTHING,
     "audit_guard": "CREATE FUNCTION audit_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
     f" IF TG_OP = 'DELETE' THEN IF OLD.id <= {THROUGH} THEN RETURN OLD; END IF; END IF;"
     f" RAISE EXCEPTION '{SAID}' USING ERRCODE = 'read_only_sql_transaction'; END $$",

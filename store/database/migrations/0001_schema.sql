@@ -1967,6 +1967,8 @@ CREATE TABLE audit_chain (
 
 {audit_guard};
 
+{audit_insert};
+
 {audit_update};
 
 {audit_delete};

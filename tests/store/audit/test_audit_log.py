@@ -344,6 +344,20 @@ def test_the_database_refuses_changes(store: Store, sql: str) -> None:
     assert numbers(store) == [2, 1]
 
 
+def test_the_database_refuses_to_replace_an_entry(store: Store) -> None:
+    columns = "id, at, actor, via, action, target, outcome, details, digest"
+    forged = columns.replace("actor", "'eve'")
+    sql = f"INSERT INTO audit ({columns}) SELECT {forged} FROM audit WHERE id = 2"
+    write(store, entry(1), entry(2))
+    ways = [f"{sql} ON CONFLICT (id) DO UPDATE SET actor = 'eve'"]
+    if store.engine.embedded:
+        ways.append(sql.replace("INSERT", "INSERT OR REPLACE"))
+    for way in ways:
+        with pytest.raises(Unavailable, match="the audit log is only added to"):
+            store.write_sync(lambda db, way=way: db.execute(way))
+    assert [row["actor"] for row in rows(store)] == ["ada", "ada"]
+
+
 Tampering = Callable[..., None]
 
 
