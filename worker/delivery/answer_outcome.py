@@ -81,8 +81,8 @@ def outcome_of(
     """Return the outcome of an attempt with this answer. Both times are in microseconds."""
     number = item.attempts + 1
     received = None if answer.status is None else target.readable_head(answer.head)
-    reply = _reply(answer, received)
-    decision = decide(target.policy, number, reply, ended, item.throttled, _since(item, started))
+    since = _since(item, started)
+    decision = decide(target.policy, number, _reply(answer), ended, item.throttled, since)
     return Outcome(
         lease_id=lease_id,
         delivery_id=item.delivery_id,
@@ -146,9 +146,11 @@ def _since(item: QueuedDelivery, started: int) -> int | None:
     return started if item.turn.since is None else item.turn.since
 
 
-def _reply(answer: ExchangeResult, head: str | None) -> Reply:
-    if head is None:
-        return Reply(answer.status, answer.error)
+def _reply(answer: ExchangeResult) -> Reply:
+    if answer.status is None:
+        return Reply(None, answer.error)
+    # Not the readable head: a short secret may stand in a value, and is masked there.
+    head = answer.head.decode("latin-1")
     return Reply(
         answer.status,
         answer.error,

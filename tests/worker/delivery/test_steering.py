@@ -52,6 +52,19 @@ async def test_retry_after_holds_all_deliveries_of_the_hook(
     await harness.over(delivered=7)
 
 
+async def test_a_receiver_is_obeyed_although_a_short_secret_is_masked(
+    harness: WorkerHarness,
+) -> None:
+    hook_id = await held(harness, options={"headers": {"X-Auth-Version": "3"}})
+    assert last_attempt(harness, hook_id)["instruction"] == "retry-after=3600"
+    assert "3600" not in repr(last_attempt(harness, hook_id)["response_headers"])
+    answers(harness, said(503, head=b"webhook-delivery: abort-message"))
+    other = harness.hook(secret="message")
+    await harness.event()
+    await harness.recorded(other, 1)
+    assert last_attempt(harness, other)["instruction"] == "abort-message"
+
+
 async def test_a_held_hook_is_woken_without_a_scan(harness: WorkerHarness) -> None:
     answers(harness, said(503, head=b"Retry-After: 1"))
     hook_id = harness.hook(options={"retries": [0, 0.01]})
