@@ -48,10 +48,9 @@ from hub.api.issues import (
     issues,
     labels,
     milestones,
-    pull_edits,
-    pulls,
 )
 from hub.api.meta import meta, rate_limit
+from hub.api.pulls import pull_edits, pulls
 from hub.api.repositories import (
     branches,
     collaborators,

@@ -6,14 +6,9 @@ These are the resources whose changes platforms report. The groups of operations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hub.api.issues import (
-    issue_part_serializers,
-    issue_serializers,
-    line_comment_serializers,
-    pull_serializers,
-    review_serializers,
-)
-from hub.api.issues.pull_serializers import PullRequest
+from hub.api.issues import issue_part_serializers, issue_serializers
+from hub.api.pulls import line_comment_serializers, pull_serializers, review_serializers
+from hub.api.pulls.pull_serializers import PullRequest
 from hub.api.repositories import invitation_serializers
 from hub.rest import repository_serializers, serializers
 from hub.rest.event_payloads import sent_by

@@ -2,10 +2,11 @@
 
 from typing import Any, cast
 
-from hub.api.issues import issue_part_serializers, issue_serializers, pull_serializers
+from hub.api.issues import issue_part_serializers, issue_serializers
 from hub.api.issues.body_forms import BodyForms
 from hub.api.issues.issue_serializers import Issue, IssueRelations
-from hub.api.issues.pull_relations import PullRelations
+from hub.api.pulls import pull_serializers
+from hub.api.pulls.pull_relations import PullRelations
 from hub.event_examples.pushes import AFTER, BEFORE, WHEN, main
 from hub.http.media import PLAIN
 from hub.rest.serializers import SimpleUser

@@ -1,4 +1,4 @@
-"""Operations and serializers of issues, pull requests, their comments, events and fields.
+"""Operations and serializers of issues, their comments, events, labels and fields.
 
 Imports `rest` and what is below it, and the serializers of other domains.
 """

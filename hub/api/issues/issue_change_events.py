@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hub.api.issues import issue_part_serializers, issue_serializers, pull_serializers
-from hub.api.issues.pull_relations import RepositoriesSerializer
+from hub.api.issues import issue_part_serializers, issue_serializers
+from hub.api.pulls import pull_serializers
+from hub.api.pulls.pull_relations import RepositoriesSerializer
 from hub.rest import organization_serializers, repository_serializers
 from hub.rest.context import Context
 from hub.rest.serializers import simple_users

@@ -6,12 +6,13 @@ from typing import Any, Literal, NotRequired, Self
 
 from typing_extensions import TypedDict
 
-from hub.api.issues import issue_serializers, line_comment_serializers, review_serializers
+from hub.api.issues import issue_serializers
 from hub.api.issues.issue_event_serializers import IssueEvent, IssueEventContext
 from hub.api.issues.issue_part_serializers import IssueComment, comment
 from hub.api.issues.issue_serializers import Issue
-from hub.api.issues.line_comment_serializers import LineComment
-from hub.api.issues.review_serializers import Review
+from hub.api.pulls import line_comment_serializers, review_serializers
+from hub.api.pulls.line_comment_serializers import LineComment
+from hub.api.pulls.review_serializers import Review
 from hub.api.repositories import commit_comment_serializers
 from hub.api.repositories.commit_comment_serializers import CommitComment
 from hub.rest.serializers import SimpleUser, node_id, simple_users

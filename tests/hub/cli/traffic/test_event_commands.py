@@ -6,7 +6,7 @@ import pytest
 
 from hub.api.issues.issue_part_serializers import IssueComment, Label
 from hub.api.issues.issue_serializers import Issue
-from hub.api.issues.pull_serializers import PullRequest
+from hub.api.pulls.pull_serializers import PullRequest
 from hub.cli.console import output
 from store import Store
 from store.delivery import events

@@ -9,7 +9,7 @@ from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
 from hub.api.issues.issue_part_serializers import IssueComment
-from hub.api.issues.pull_serializers import PullRequest
+from hub.api.pulls.pull_serializers import PullRequest
 from hub.ui.catalog.meanings import meaning
 from store import Connection
 from store.accounts import accounts, apps

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
-from hub.api.issues import pull_serializers
 from hub.api.issues.body_forms import FORMS
-from hub.api.issues.pull_serializers import PullRequest, PullRequestSimple
+from hub.api.pulls import pull_serializers
+from hub.api.pulls.pull_serializers import PullRequest, PullRequestSimple
 from hub.auth.access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup

@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from hub.api.issues.line_comment_serializers import Link
+from hub.api.pulls.line_comment_serializers import Link
 from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
 from store import Row

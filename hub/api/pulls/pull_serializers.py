@@ -14,7 +14,7 @@ from hub.api.enterprises.team_serializers import EventTeam
 from hub.api.issues import issue_serializers
 from hub.api.issues.issue_event_serializers import event_team
 from hub.api.issues.issue_part_serializers import Label, Milestone
-from hub.api.issues.pull_relations import (
+from hub.api.pulls.pull_relations import (
     AutoMerge,
     PullBranch,
     PullRelations,

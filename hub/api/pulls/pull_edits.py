@@ -5,11 +5,12 @@ from typing import Annotated, Literal, NotRequired
 from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
-from hub.api.issues import issue_change_events, issue_rules, pull_serializers
+from hub.api.issues import issue_change_events, issue_rules
 from hub.api.issues.body_forms import FORMS
 from hub.api.issues.issue_rules import Body, Title
-from hub.api.issues.pull_serializers import PullRequest
 from hub.api.issues.text_and_state import change_state, change_texts, check_no_other_open
+from hub.api.pulls import pull_serializers
+from hub.api.pulls.pull_serializers import PullRequest
 from hub.auth.access import on_repo
 from hub.auth.viewing import may_read
 from hub.http.errors import Forbidden
