@@ -50,7 +50,7 @@ from hub.api.issues import (
     milestones,
 )
 from hub.api.meta import meta, rate_limit
-from hub.api.pulls import pull_edits, pulls
+from hub.api.pulls import pull_edits, pulls, review_comments, reviews
 from hub.api.repositories import (
     branches,
     collaborators,
@@ -92,6 +92,8 @@ MODULES = (
     milestones,
     pulls,
     pull_edits,
+    reviews,
+    review_comments,
     assignees,
     issue_events,
     issue_field_values,

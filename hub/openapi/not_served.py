@@ -50,8 +50,6 @@ FAMILIES = (
             f"{REPO}/git/blobs/{{sha}}",
             f"{REPO}/git/commits",
             f"{REPO}/git/commits/{{sha}}",
-            f"{REPO}/git/refs",
-            f"{REPO}/git/refs/{{*ref}}",
             f"{REPO}/git/tags",
             f"{REPO}/git/tags/{{sha}}",
             f"{REPO}/git/trees",
@@ -93,26 +91,15 @@ FAMILIES = (
         ),
     ),
     Family(
-        "Comments of a whole repository",
-        "The comments of each issue are listed, and the comments on commits.",
-        (
-            f"{REPO}/issues/comments",
-            f"{REPO}/pulls/comments",
-            f"{REPO}/pulls/comments/{{*id}}",
-        ),
-    ),
-    Family(
-        "Reviews and reactions",
-        "Events bring reviews into the timeline of a pull request, which is served. There are no "
-        "lists of them alone, and reactions have no events.",
+        "Reactions and comments of one review",
+        "The reviews of a pull request are listed, and so are the comments on its lines. The "
+        "comments of one review have its id in `pull_request_review_id`. Reactions have no events.",
         (
             f"{REPO}/comments/{{id}}/reactions",
             f"{REPO}/issues/{{number}}/reactions",
             f"{REPO}/issues/comments/{{id}}/reactions",
-            f"{REPO}/pulls/{{number}}/comments",
-            f"{REPO}/pulls/{{number}}/requested_reviewers",
-            f"{REPO}/pulls/{{number}}/reviews",
-            f"{REPO}/pulls/{{number}}/reviews/{{*id}}",
+            f"{REPO}/pulls/{{number}}/reviews/{{id}}/comments",
+            f"{REPO}/pulls/comments/{{id}}/reactions",
         ),
     ),
     Family(
@@ -145,9 +132,11 @@ FAMILIES = (
     ),
     Family(
         "Single assignees and labels of issues",
-        "The lists of them are served: assignees of a repository, labels of an issue. A DELETE of "
-        "one label is served too.",
-        (f"{REPO}/assignees/{{assignee}}", f"{REPO}/issues/{{number}}/labels/{{name}}"),
+        "An issue has the lists of its assignees and labels. A DELETE of one label is served too.",
+        (
+            f"{REPO}/issues/{{number}}/assignees/{{assignee}}",
+            f"{REPO}/issues/{{number}}/labels/{{name}}",
+        ),
     ),
     Family(
         "Feeds and notifications",
@@ -191,12 +180,10 @@ FAMILIES = (
         ),
     ),
     Family(
-        "Repositories and members of teams",
-        "A team has one list of its members, and a repository has a list of its teams. An "
-        "organization lists its teams.",
+        "Repositories of teams",
+        "A repository has a list of its teams, and an organization lists its teams.",
         (
             "/user/teams",
-            "/orgs/{org}/teams/{team_slug}/members/{username}",
             "/orgs/{org}/teams/{team_slug}/repos",
             "/orgs/{org}/teams/{team_slug}/repos/{*rest}",
         ),

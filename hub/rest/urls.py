@@ -36,6 +36,9 @@ class Urls:
     def team(self, organization: str, slug: str) -> str:
         return f"{self.organization(organization)}/teams/{slug}"
 
+    def team_membership(self, organization: str, slug: str, login: str) -> str:
+        return f"{self.team(organization, slug)}/memberships/{quote(login)}"
+
     def membership(self, organization: str, login: str) -> str:
         return f"{self.organization(organization)}/memberships/{quote(login)}"
 

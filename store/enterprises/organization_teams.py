@@ -151,6 +151,18 @@ def members(
     )
 
 
+def maintains(db: Connection, organization_id: int, team: Row, account_id: int) -> bool | None:
+    """Return whether an account maintains a team that it is a member of; None if it is none."""
+    is_maintainer = f"CASE WHEN {MAINTAINS.format('f.id')} THEN 1 ELSE 0 END"
+    found = db.optional_number(
+        f"SELECT {is_maintainer} FROM ({_members(team, 'all')}) AS f WHERE f.id = :account_id",
+        organization_id=organization_id,
+        team_id=team["id"],
+        account_id=account_id,
+    )
+    return None if found is None else bool(found)
+
+
 def count_members(db: Connection, organization_id: int, team: Row, role: str = "all") -> int:
     """Return how many members `members` can return."""
     if role == "all":

@@ -7,7 +7,7 @@ import orjson
 
 from store.accounts import placeholder_accounts
 from store.clock import SECOND
-from store.database import paging, payload_reader, row_lookup, upsert
+from store.database import payload_reader, row_lookup, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues import comment_counts
 from store.repositories import deletions
@@ -69,7 +69,23 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
     Comments on issues that were deleted or moved are not found.
     """
-    row = find(db, repo_id, "comment", number)
+    return _there(db, find(db, repo_id, "comment", number))
+
+
+def get_line(db: Connection, repo_id: int, number: int) -> Row | None:
+    """Return the comment on a line with the platform's id, or None, as `get` does."""
+    return _there(db, find(db, repo_id, "line", number))
+
+
+def get_review(db: Connection, issue_id: int, number: int) -> Row | None:
+    """Return the review of a pull request (its issue) with the platform's id, or None."""
+    row = db.find(
+        f"SELECT {COLUMNS} FROM issue_comment", issue_id=issue_id, kind="review", number=number
+    )
+    return None if row is None else decode_row(row)
+
+
+def _there(db: Connection, row: Row | None) -> Row | None:
     return row if row is not None and _is_there(db, row["issue_id"]) else None
 
 
@@ -77,33 +93,6 @@ def _is_there(db: Connection, issue_id: int) -> bool:
     return db.exists(
         "SELECT 1 FROM issue WHERE id = :id AND deleted_at IS NULL AND moved_to IS NULL",
         id=issue_id,
-    )
-
-
-def page(
-    db: Connection, issue_id: int, *, since: int | None = None, limit: int, offset: int
-) -> list[Row]:
-    """Return a page of an issue's comments, by id: those updated `since` then."""
-    where, given = _of_issue(issue_id, since)
-    rows = paging.page(
-        db,
-        f"SELECT {COLUMNS} FROM issue_comment WHERE {where} ORDER BY number",
-        limit,
-        offset,
-        **given,
-    )
-    return [decode_row(row) for row in rows]
-
-
-def count(db: Connection, issue_id: int, *, since: int | None = None, most: int) -> int:
-    """Return how many comments `page` can return, counted up to `most`."""
-    where, given = _of_issue(issue_id, since)
-    return paging.count(db, f"SELECT id FROM issue_comment WHERE {where}", most, **given)
-
-
-def _of_issue(issue_id: int, since: int | None) -> tuple[str, Row]:
-    return paging.conditions(
-        {"issue_id = :issue_id": issue_id, "kind = 'comment'": True, "updated_at >= :since": since}
     )
 
 

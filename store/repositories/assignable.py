@@ -20,7 +20,7 @@ OTHERS = (
 )
 
 
-def _listed(*, concealed: bool = True) -> str:
+def _listed(*, concealed: bool) -> str:
     """Return SQL for the ids, with or without members whose membership is concealed."""
     return f"{MEMBERS}{'' if concealed else ' AND m.public = 1'}{OTHERS}"
 
@@ -54,15 +54,18 @@ def count(db: Connection, repo: Row, most: int, *, concealed: bool) -> int:
     )
 
 
-def among(db: Connection, repo: Row, logins: Sequence[str]) -> dict[str, Row]:
+def among(
+    db: Connection, repo: Row, logins: Sequence[str], *, concealed: bool = True
+) -> dict[str, Row]:
     """Return the accounts among these logins that can be assigned, by lower-case login.
 
-    They are in the order of the logins.
+    They are in the order of the logins. Concealed members of the organization are among them if
+    `concealed`.
     """
     rows = db.all(
         f"SELECT {accounts.OF_JOINED} FROM {db.each('logins', wanted='text')} AS w"
         f" JOIN account a ON a.login_key = w.wanted WHERE {IS_USER}"
-        f" AND EXISTS (SELECT 1 FROM ({_listed()}) AS f WHERE f.id = a.id)",
+        f" AND EXISTS (SELECT 1 FROM ({_listed(concealed=concealed)}) AS f WHERE f.id = a.id)",
         logins=json_array({login.lower() for login in logins}),
         **_of(repo),
     )

@@ -205,20 +205,52 @@ def events_of_issue(db: Connection, world: World, n: int) -> None:
 def timeline(db: Connection, world: World, n: int) -> None:
     """Add comments of one issue, each by another author."""
     issue_id, repo_id = _issue_id(db, world), world.hello.repo["id"]
+    authors = people(db, n)
+    said = _said(db, repo_id, "comment", [(issue_id, who) for who in authors])
+    rows = [
+        (repo_id, issue_id, "commented", who, number, "{}", 1, 0, 1, str(number))
+        for number, who in zip(said, authors, strict=True)
+    ]
+    db.insert_many("issue_event", EVENT, rows)
+
+
+def _said(db: Connection, repo_id: int, kind: str, pairs: list[tuple[int, int]]) -> list[int]:
+    """Add comments or reviews. `pairs` has the issue and the author of each."""
     columns = (
         "repo_id, issue_id, kind, number, author_id, author_association, body, details,"
         " created_at, updated_at"
     )
-    authors = people(db, n)
-    said = [
-        (repo_id, issue_id, "comment", 1_000 + at, who, "NONE", "x", "{}", 1, 1)
-        for at, who in enumerate(authors)
-    ]
     rows = [
-        (repo_id, issue_id, "commented", who, number, "{}", 1, 0, 1, str(number))
-        for number, who in zip(numbers(db, "issue_comment", columns, said), authors, strict=True)
+        (repo_id, issue_id, kind, 1_000 + at, who, "NONE", "x", "{}", 1, 1)
+        for at, (issue_id, who) in enumerate(pairs)
     ]
-    db.insert_many("issue_event", EVENT, rows)
+    return numbers(db, "issue_comment", columns, rows)
+
+
+def on_pull(kind: str) -> Callable[[Connection, World, int], None]:
+    """Add reviews or comments of one pull request, each by another author."""
+
+    def add(db: Connection, world: World, n: int) -> None:
+        issue_id, repo_id = _issue_id(db, world), world.hello.repo["id"]
+        _said(db, repo_id, kind, [(issue_id, who) for who in people(db, n)])
+
+    return add
+
+
+def in_repository(kind: str) -> Callable[[Connection, World, int], None]:
+    """Add comments on different pull requests, each by another author."""
+
+    def add(db: Connection, world: World, n: int) -> None:
+        pulls(db, world, n)
+        repo_id = world.hello.repo["id"]
+        made = db.column(
+            "SELECT id FROM issue WHERE repo_id = :repo_id ORDER BY id DESC LIMIT :n",
+            repo_id=repo_id,
+            n=n,
+        )
+        _said(db, repo_id, kind, [*zip(made, people(db, n), strict=True)])
+
+    return add
 
 
 def _issue_id(db: Connection, world: World) -> int:
@@ -532,6 +564,10 @@ FILL: dict[str, Fill] = {
     "issues/list-for-repo": Fill(issue_events),
     "pulls/list": Fill(pulls),
     "issues/list-comments": Fill(timeline),
+    "issues/list-comments-for-repo": Fill(in_repository("comment")),
+    "pulls/list-reviews": Fill(on_pull("review")),
+    "pulls/list-review-comments": Fill(on_pull("line")),
+    "pulls/list-review-comments-for-repo": Fill(in_repository("line")),
     "issues/list-labels-for-repo": Fill(labels),
     "issues/list-labels-on-issue": Fill(labels_of_issue),
     "issues/list-milestones": Fill(milestones),
@@ -582,6 +618,7 @@ FILL: dict[str, Fill] = {
     "repos/list-for-authenticated-user": Fill(bulk_repositories.owned_by("octo")),
     "repos/get-all-topics": Fill(bulk_repositories.topics, most=100),
     "repos/list-collaborators": Fill(bulk_repositories.collaborators),
+    "git/list-refs": Fill(bulk_repositories.refs_in("refs/heads/")),
     "repos/list-branches": Fill(bulk_repositories.refs_in("refs/heads/")),
     "repos/list-tags": Fill(bulk_repositories.refs_in("refs/tags/")),
     "repos/list-teams": Fill(bulk_repositories.teams_of_repository, path="/repos/acme/tools/teams"),

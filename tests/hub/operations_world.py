@@ -72,6 +72,8 @@ HASHED = Argon2id(
     salt=b"s" * 16, length=32, iterations=1, lanes=1, memory_cost=8
 ).derive_phc_encoded(PASSWORD.encode())
 RECEIVER = "https://receiver.example/in"
+# A merged pull request has the number of another one and this in addition.
+MERGED = 100
 COMMIT = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 # The number of the rule suites of octo/hello and acme. octo/vault and umbra have the next number.
 SUITE = 3_001
@@ -306,6 +308,7 @@ SAMPLES = {
     "commit_sha": Sample(lambda w: COMMIT),
     "sha": Sample(lambda w: COMMIT),
     "ref": Sample(lambda w: "heads%2Fmain"),
+    "review_id": Sample(lambda w: w.hello.comment, lambda w: w.vault.comment),
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
     "rule_suite_id": Sample(lambda w: SUITE, lambda w: SUITE + 1),
     "run_id": Sample(lambda w: w.hello.workflow_run, lambda w: w.vault.workflow_run),
@@ -340,6 +343,10 @@ OF_SOME = {
     ("apps/get-org-installation", "org"): Sample(lambda w: "acme", absent="nobody"),
     ("apps/get-user-installation", "username"): Sample(lambda w: "octo", absent="nobody"),
     ("orgs", "username"): Sample(lambda w: "bella", absent="nobody"),
+    ("issues/check-user-can-be-assigned", "username"): Sample(lambda w: "octo", absent="nobody"),
+    ("pulls/check-if-merged", "pull_number"): Sample(
+        lambda w: w.hello.issue + MERGED, lambda w: w.vault.issue + MERGED
+    ),
     ("repos/check-collaborator", "username"): Sample(lambda w: "octo", absent="nobody"),
 }
 
@@ -555,12 +562,15 @@ def _issue(db: Connection, repo: Row, number: int, comment: int) -> tuple[int, i
     ends = {"head": {"ref": "typo", "sha": COMMIT, "repo": {"full_name": repo["full_name"]}}}
     given |= ends | {"merged_by": given["user"]}
     pulls.put(db, repo, given, projection_table.projected_events(db))
+    merged = {"number": number + MERGED, "state": "closed", "merged_at": "2026-11-20T10:00:00Z"}
+    pulls.put(db, repo, given | merged, projection_table.projected_events(db))
     issue = required(issues.get(db, repo["id"], number))
     label = {"label": {"name": "bug", "color": "ff0000"}}
     issue_events.add(db, issue, [IssueEventData("labeled", repo["owner_id"], db.now, label)])
     said = {"id": comment, "user": given["user"], "body": "Indeed"}
     event = projection_table.projected_events(db)
-    issue_comment_projection.put_comment(db, repo, issue, "comment", said, event)
+    for kind in ("comment", "review", "line"):
+        issue_comment_projection.put_comment(db, repo, issue, kind, said, event)
     (event,) = issue_events.of_issue(db, issue["id"], limit=1, offset=0)
     return number, event["id"]
 

@@ -16,12 +16,17 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import SimpleUser
 from store import Row
-from store.accounts import organizations
+from store.accounts import accounts, organizations
 from store.clock import iso
 from store.enterprises import organization_teams, team_repositories
-from store.errors import Missing
+from store.errors import Missing, existing
 
-ops = OperationGroup("teams", org=organizations.by_login, team_slug=organization_teams.find)
+ops = OperationGroup(
+    "teams",
+    org=organizations.by_login,
+    team_slug=organization_teams.find,
+    username=accounts.by_login,
+)
 
 LIST = on_org("members", "read", known=True, scopes=("read:org",))
 READ = on_org("members", "read", scopes=("read:org",))
@@ -45,8 +50,19 @@ class FullTeam(ListedTeam):
     organization: Organization
 
 
+TeamRole = Literal["member", "maintainer"]
+ROLES: dict[bool, TeamRole] = {True: "maintainer", False: "member"}
+"""Whether an account maintains a team, to its role in the team."""
+
+
 class TeamMember(SimpleUser):
-    role: Literal["member", "maintainer"]
+    role: TeamRole
+
+
+class TeamMembership(TypedDict):
+    url: str
+    role: TeamRole
+    state: Literal["active"]
 
 
 @ops("GET /orgs/{org}/teams", LIST)
@@ -91,10 +107,40 @@ def list_members_in_org(
     return [
         {
             **serializers.simple_user(ctx.urls, row),
-            "role": "maintainer" if row["maintains"] else "member",
+            "role": ROLES[bool(row["maintains"])],
         }
         for row in rows
     ]
+
+
+@ops("GET /orgs/{org}/teams/{team_slug}/members/{username}", READ)
+def check_member_in_org(ctx: Context, org: Row, team_slug: Row, username: Row) -> None:
+    """Check team membership for a user
+
+    404 if the user is no member of the team.
+    """
+    _maintains(ctx, org, team_slug, username)
+
+
+@ops("GET /orgs/{org}/teams/{team_slug}/memberships/{username}", READ)
+def get_membership_for_user_in_org(
+    ctx: Context, org: Row, team_slug: Row, username: Row
+) -> TeamMembership:
+    """Get team membership for a user
+
+    404 if the user is no member of the team. Nobody is invited to teams here, so each membership is
+    active.
+    """
+    role = ROLES[_maintains(ctx, org, team_slug, username)]
+    url = ctx.urls.team_membership(org["login"], team_slug["slug"], username["login"])
+    return {"url": url, "role": role, "state": "active"}
+
+
+def _maintains(ctx: Context, org: Row, team: Row, account: Row) -> bool:
+    """Return whether an account maintains a team. Raises Missing if it is no member."""
+    visible = _visible(ctx, org, team)
+    found = organization_teams.maintains(ctx.db, org["id"], visible, account["id"])
+    return existing(found, "membership")
 
 
 def _visible(ctx: Context, org: Row, team: Row) -> Row:

@@ -15,10 +15,11 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import SimpleUser, simple_user
 from store import Row
 from store.accounts import accounts
+from store.errors import Missing
 from store.issues import issue_changes, issues
 from store.repositories import assignable
 
-ops = OperationGroup("issues", issue_number=issues.get)
+ops = OperationGroup("issues", issue_number=issues.get, username=accounts.by_login)
 
 
 class AssigneesBody(TypedDict, total=False):
@@ -39,6 +40,17 @@ def list_assignees(ctx: Context, repo: Row, page: NumberedPaging) -> list[Simple
     page.count(lambda most: assignable.count(ctx.db, repo, most, concealed=all_of_them))
     rows = assignable.page(ctx.db, repo, concealed=all_of_them, total=page.total, **page.bounds)
     return [simple_user(ctx.urls, row) for row in rows]
+
+
+@ops("GET /repos/{owner}/{repo}/assignees/{username}", READ)
+def check_user_can_be_assigned(ctx: Context, repo: Row, username: Row) -> None:
+    """Check if a user can be assigned
+
+    404 if not, and for concealed members whom the caller would not find in the list.
+    """
+    concealed = _sees_concealed(ctx, repo)
+    if not assignable.among(ctx.db, repo, [username["login"]], concealed=concealed):
+        raise Missing("assignee")
 
 
 def _sees_concealed(ctx: Context, repo: Row) -> bool:

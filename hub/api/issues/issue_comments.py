@@ -12,6 +12,7 @@ from hub.api.issues import (
     issue_serializers,
 )
 from hub.api.issues.body_forms import FORMS, BodyForms
+from hub.api.issues.comment_queries import CommentQuery, SortedCommentQuery, selection
 from hub.api.issues.issue_part_serializers import IssueComment
 from hub.api.issues.issue_rules import READ, Body
 from hub.auth.access import on_repo
@@ -22,10 +23,10 @@ from hub.rest.group import OperationGroup
 from hub.rest.interaction_check import check_interaction, check_text
 from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import simple_users
-from hub.rest.validation import Moment
 from store import Row
 from store.errors import existing
-from store.issues import comment_changes, issue_comments, issues
+from store.issues import comment_changes, comment_lists, issue_comments, issues
+from store.issues.comment_lists import CommentSelection
 from store.repositories import author_association
 
 ops = OperationGroup("issues", comment_id=issue_comments.get, issue_number=issues.get)
@@ -49,12 +50,6 @@ async def check_body(services: Services, body: CommentText) -> None:
     check_text(body["body"], "IssueComment")
 
 
-class CommentQuery(TypedDict, total=False):
-    """A filter: only comments that were updated since this time."""
-
-    since: Moment
-
-
 @ops("GET /repos/{owner}/{repo}/issues/{issue_number}/comments", READ, **FORMS)
 def list_comments(
     ctx: Context, repo: Row, issue: Row, page: NumberedPaging, query: CommentQuery
@@ -63,30 +58,46 @@ def list_comments(
 
     The comments on an issue or a pull request, by id.
     """
-    since = query.get("since")
-    page.count(lambda most: issue_comments.count(ctx.db, issue["id"], since=since, most=most))
-    rows = issue_comments.page(ctx.db, issue["id"], since=since, **page.bounds)
-    return serialize(ctx, repo, issue, rows)
+    return _page(ctx, repo, page, selection("comment", query, issue_id=issue["id"]))
+
+
+@ops("GET /repos/{owner}/{repo}/issues/comments", READ, **FORMS)
+def list_comments_for_repo(
+    ctx: Context, repo: Row, page: NumberedPaging, query: SortedCommentQuery
+) -> list[IssueComment]:
+    """List issue comments for a repository
+
+    The comments on all issues and pull requests. `direction` counts only with `sort`.
+    """
+    return _page(ctx, repo, page, selection("comment", query, repo_id=repo["id"]))
+
+
+def _page(
+    ctx: Context, repo: Row, page: NumberedPaging, chosen: CommentSelection
+) -> list[IssueComment]:
+    page.count(lambda most: comment_lists.count(ctx.db, chosen, most))
+    return serialize(ctx, repo, comment_lists.page(ctx.db, chosen, **page.bounds))
 
 
 @ops("GET /repos/{owner}/{repo}/issues/comments/{comment_id}", READ, **FORMS)
 def get_comment(ctx: Context, repo: Row, comment: Row) -> IssueComment:
     """Get an issue comment"""
-    issue = issues.of(ctx.db, [comment["issue_id"]])[comment["issue_id"]]
-    (one,) = serialize(ctx, repo, issue, [comment])
+    (one,) = serialize(ctx, repo, [comment])
     return one
 
 
 def serialize(
-    ctx: Context, repo: Row, issue: Row, rows: Sequence[Row], media: Media | None = None
+    ctx: Context, repo: Row, rows: Sequence[Row], media: Media | None = None
 ) -> list[IssueComment]:
-    """Serialize comments on one issue in the requested form, or in another one."""
+    """Serialize comments on issues in the requested form, or in another one."""
     forms = BodyForms(media or ctx.media)
     forms.prepare(ctx.db)
+    about = issues.of(ctx.db, {row["issue_id"] for row in rows})
     known = {row[name] for row in rows for name in ("author_id", "pinned_by_id")}
     people = simple_users(ctx.urls, ctx.db, known)
     return [
-        issue_part_serializers.comment(ctx.urls, repo, issue, row, people, forms) for row in rows
+        issue_part_serializers.comment(ctx.urls, repo, about[row["issue_id"]], row, people, forms)
+        for row in rows
     ]
 
 
@@ -129,7 +140,7 @@ def update_comment(ctx: Context, repo: Row, comment: Row, body: CommentText) -> 
     issue = issue_rules.opened(ctx, repo, {"id": comment["issue_id"]})
     before = existing(issue_comments.of(ctx.db, [comment["id"]]).get(comment["id"]), "comment")
     if before["body"] == body["body"]:
-        (one,) = serialize(ctx, repo, issue, [before])
+        (one,) = serialize(ctx, repo, [before])
         return one
     by = ctx.required_caller.account_id
     after = comment_changes.update(ctx.db, repo, issue, before, by, body["body"])
@@ -152,7 +163,7 @@ def _emit(ctx: Context, repo: Row, comment: Row, action: str, **members: Any) ->
     """Emit a comment's event. Return the comment in the requested form."""
     issue = issues.of(ctx.db, [comment["issue_id"]])[comment["issue_id"]]
     whole = issue_serializers.several(ctx.urls, ctx.db, repo, [issue])[issue["id"]]
-    (plain,) = serialize(ctx, repo, issue, [comment], PLAIN)
+    (plain,) = serialize(ctx, repo, [comment], PLAIN)
     within = issue_change_events.organization(ctx, repo)
     ctx.emit(f"issue_comment.{action}", repo, issue=whole, comment=plain, **members, **within)
-    return serialize(ctx, repo, issue, [comment])[0]
+    return serialize(ctx, repo, [comment])[0]

@@ -4,6 +4,7 @@ from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
+from hub.api.issues.body_forms import BodyForms
 from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
 from store import Row
@@ -24,7 +25,10 @@ class LineCommentLinks(TypedDict):
 
 
 class LineComment(TypedDict):
-    """A comment on a line. Its position is included as far as it is known."""
+    """A comment on a line. Its position is included as far as it is known.
+
+    The media type decides which of the body members are present.
+    """
 
     url: str
     pull_request_review_id: int | None
@@ -38,7 +42,9 @@ class LineComment(TypedDict):
     original_commit_id: str
     in_reply_to_id: NotRequired[int]
     user: SimpleUser | None
-    body: str
+    body: NotRequired[str]
+    body_text: NotRequired[str]
+    body_html: NotRequired[str]
     created_at: str
     updated_at: str
     html_url: str
@@ -58,7 +64,14 @@ class LineComment(TypedDict):
 NULLABLE = ("pull_request_review_id", "start_line", "original_start_line", "start_side")
 
 
-def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) -> LineComment:
+def one(
+    urls: Urls,
+    repo: Row,
+    issue: Row,
+    row: Row,
+    user: SimpleUser | None,
+    forms: BodyForms | None = None,
+) -> LineComment:
     """Serialize a comment. The ids of the comment and its review are the platform's."""
     number, sha = row["number"], row["commit_id"] or ""
     url = f"{urls.repository(repo)}/pulls/comments/{number}"
@@ -79,7 +92,7 @@ def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) ->
         "commit_id": sha,
         "original_commit_id": sha,
         "user": user,
-        "body": row["body"] or "",
+        **(forms or BodyForms()).members(row["body"] or ""),
         "created_at": iso(row["created_at"]),
         "updated_at": iso(row["updated_at"]),
         "html_url": page,

@@ -7,21 +7,19 @@ from typing_extensions import TypedDict
 
 from hub.api.issues.body_forms import FORMS
 from hub.api.pulls import pull_serializers
+from hub.api.pulls.pull_rules import READ
 from hub.api.pulls.pull_serializers import PullRequest, PullRequestSimple
-from hub.auth.access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Text
 from store import Row
 from store.clock import DAY
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 from store.issues import pull_queries, pulls
 from store.issues.pull_queries import PullFilter
 
 ops = OperationGroup("pulls", pull_number=pulls.get)
-
-READ = on_repo("pull_requests", "read").or_anyone()
 
 MONTH = 30 * DAY
 
@@ -66,6 +64,17 @@ def get(ctx: Context, repo: Row, pull: Row) -> PullRequest:
     """
     (one,) = pull_serializers.for_caller(ctx, repo, [pull])
     return one
+
+
+@ops("GET /repos/{owner}/{repo}/pulls/{pull_number}/merge", READ, errors=(410,))
+def check_if_merged(ctx: Context, repo: Row, pull: Row) -> None:
+    """Check if a pull request has been merged
+
+    404 if it has not been merged, or no event has reported that.
+    """
+    known = pulls.of_issues(ctx.db, [pull["id"]]).get(pull["id"], {})
+    if known.get("merged_at") is None:
+        raise Missing("merge")
 
 
 def _chosen(ctx: Context, query: PullQuery) -> PullFilter:

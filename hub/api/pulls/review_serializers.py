@@ -1,7 +1,10 @@
 """Serializer of reviews of pull requests."""
 
+from typing import NotRequired
+
 from typing_extensions import TypedDict
 
+from hub.api.issues.body_forms import BodyForms
 from hub.api.pulls.line_comment_serializers import Link
 from hub.rest.serializers import SimpleUser, node_id
 from hub.rest.urls import Urls
@@ -16,10 +19,14 @@ class ReviewLinks(TypedDict):
 
 
 class Review(TypedDict):
+    """A review. The media type decides which of the body members are present."""
+
     id: int
     node_id: str
     user: SimpleUser | None
-    body: str | None
+    body: NotRequired[str | None]
+    body_text: NotRequired[str | None]
+    body_html: NotRequired[str | None]
     state: str
     html_url: str
     pull_request_url: str
@@ -30,7 +37,14 @@ class Review(TypedDict):
     author_association: AuthorAssociation
 
 
-def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) -> Review:
+def one(
+    urls: Urls,
+    repo: Row,
+    issue: Row,
+    row: Row,
+    user: SimpleUser | None,
+    forms: BodyForms | None = None,
+) -> Review:
     """Serialize a review. Its id is the platform's."""
     number = row["number"]
     pull = urls.pull(repo, issue["number"])
@@ -39,7 +53,7 @@ def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) ->
         "id": number,
         "node_id": node_id("PullRequestReview", number),
         "user": user,
-        "body": row["body"],
+        **(forms or BodyForms()).members(row["body"]),  # type: ignore[typeddict-item]
         "state": row["state"] or "commented",
         "html_url": page,
         "pull_request_url": pull,

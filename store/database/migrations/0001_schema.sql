@@ -1073,6 +1073,11 @@ CREATE TABLE deletion (
 
 CREATE INDEX issue_comment_issue ON issue_comment (issue_id, kind, number);
 
+-- The lists of a repository's comments, by each order.
+CREATE INDEX issue_comment_created ON issue_comment (repo_id, kind, created_at, id);
+
+CREATE INDEX issue_comment_updated ON issue_comment (repo_id, kind, updated_at, id);
+
 CREATE INDEX issue_comment_pinned ON issue_comment (issue_id) WHERE pinned_at IS NOT NULL;
 
 CREATE INDEX issue_comment_author ON issue_comment (author_id) WHERE author_id IS NOT NULL;

@@ -45,6 +45,22 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/pulls/{pull_number}", "patch"),
     ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
 }
+# Reviews, comments of a repository, older forms, and memberships in teams.
+BEYOND |= {
+    ("/orgs/{org}/teams/{team_slug}/members/{username}", "get"),
+    ("/orgs/{org}/teams/{team_slug}/memberships/{username}", "get"),
+    ("/repos/{owner}/{repo}/assignees/{username}", "get"),
+    ("/repos/{owner}/{repo}/git/refs", "get"),
+    ("/repos/{owner}/{repo}/git/refs/{ref}", "get"),
+    ("/repos/{owner}/{repo}/issues/comments", "get"),
+    ("/repos/{owner}/{repo}/pulls/comments", "get"),
+    ("/repos/{owner}/{repo}/pulls/comments/{comment_id}", "get"),
+    ("/repos/{owner}/{repo}/pulls/{pull_number}/comments", "get"),
+    ("/repos/{owner}/{repo}/pulls/{pull_number}/merge", "get"),
+    ("/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", "get"),
+    ("/repos/{owner}/{repo}/pulls/{pull_number}/reviews", "get"),
+    ("/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", "get"),
+}
 # Workflows and jobs: `gh run list`, `gh run watch` and `gh workflow list` read them.
 BEYOND |= {
     ("/repos/{owner}/{repo}/actions/jobs/{job_id}", "get"),

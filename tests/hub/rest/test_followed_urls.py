@@ -60,10 +60,12 @@ EMPTY = {
     "/repos/{owner}/{repo}/labels/{name}": "not every repository has the label in KNOWN",
     "/repos/{owner}/{repo}/branches/{branch}": "nothing was pushed to most repositories",
     "/repos/{owner}/{repo}/collaborators/{username}": "the login comes from KNOWN",
-    "/repos/{owner}/{repo}/assignees/{assignee}": "the login comes from KNOWN",
+    "/repos/{owner}/{repo}/assignees/{username}": "the login comes from KNOWN",
+    "/repos/{owner}/{repo}/git/refs/{ref}": "the SHA comes from KNOWN",
     "/repos/{owner}/{repo}/commits/{ref}": "the ref comes from KNOWN",
     "/repos/{owner}/{repo}/commits/{ref}/check-runs": "the ref comes from KNOWN",
     "/orgs/{org}/members/{username}": "the login comes from KNOWN",
+    "/orgs/{org}/teams/{team_slug}/members/{username}": "the login comes from KNOWN",
     "/enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}": "the same",
 }
 

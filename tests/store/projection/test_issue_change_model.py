@@ -18,13 +18,19 @@ from transactions import transaction
 
 from store import Connection, Row
 from store.clock import SECOND, iso
-from store.issues import comment_changes, issue_changes, issue_comments, issues, labels
+from store.issues import comment_changes, comment_lists, issue_changes, issues, labels
+from store.issues.comment_lists import CommentSelection
 from store.projection import projection_table
 from store.repositories import repositories
 
 NAMES = ("bug", "late", "loud")
 PEOPLE = ("amy", "bob")
 STEPS = 40
+
+
+def comments_of(row: Row) -> CommentSelection:
+    """The list of an issue's comments."""
+    return CommentSelection("comment", issue_id=row["id"])
 
 
 @dataclass
@@ -206,7 +212,7 @@ class Played:
         chance = self.random.random()
 
         def change(db: Connection, row: Row) -> None:
-            found = issue_comments.page(db, row["id"], limit=100, offset=0)
+            found = comment_lists.page(db, comments_of(row), limit=100, offset=0)
             if found:
                 chosen = found[int(chance * len(found))]
                 comment_changes.delete(db, row, chosen)
@@ -235,7 +241,9 @@ class Played:
     def check_listed(self) -> None:
         """Check which of the platform's comments are listed after all events."""
         row = required(self.world.store.read_sync(issues.get, self.world.repo["id"], 1))
-        found = self.world.store.read_sync(issue_comments.page, row["id"], limit=1_000, offset=0)
+        found = self.world.store.read_sync(
+            comment_lists.page, comments_of(row), limit=1_000, offset=0
+        )
         theirs = {one["number"] for one in found if not one["made_here"]}
         assert theirs == {
             number
@@ -245,7 +253,7 @@ class Played:
 
     def check_comments(self) -> None:
         row = required(self.world.store.read_sync(issues.get, self.world.repo["id"], 1))
-        listed = self.world.store.read_sync(issue_comments.count, row["id"], most=1_000)
+        listed = self.world.store.read_sync(comment_lists.count, comments_of(row), 1_000)
         assert row["comments"] == listed, (row["comments_seen"], row["comments_unseen"])
 
 

@@ -175,12 +175,14 @@ async def test_the_current_state_is_republished(world: World, worker_events: Wor
 async def test_a_republished_pull_request_has_its_fields_and_reviews(
     world: World, worker_events: WorkerEvents
 ) -> None:
-    (row,) = await republished(world.store, worker_events, "octo/hello/events/pull_request")
+    row, other = await republished(world.store, worker_events, "octo/hello/events/pull_request")
     pull = row["payload"]["pull_request"]
+    assert (pull["merged"], other["payload"]["pull_request"]["merged"]) == (False, True)
     assert row["payload"]["number"] == pull["number"] == world.hello.issue
     assert {"head", "base", "merged", "draft", "labels", "user", "state", "url"} <= pull.keys()
-    (row,) = await republished(world.store, worker_events, "octo/hello/events/pull_request_review")
-    payload = row["payload"]
+    rows = await republished(world.store, worker_events, "octo/hello/events/pull_request_review")
+    assert len(rows) == 2
+    payload = rows[1]["payload"]
     assert (payload["review"]["state"], payload["sender"]["login"]) == ("approved", "reader")
     assert payload["pull_request"]["number"] == pull["number"]
 

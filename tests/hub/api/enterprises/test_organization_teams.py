@@ -131,7 +131,47 @@ async def test_members_of_a_team(
     assert {one["login"]: one["role"] for one in answer.json()} == wanted
 
 
+@pytest.mark.parametrize(
+    ("team", "login", "role"),
+    [
+        ("day", "cid", "member"),
+        ("DAY", "OCTO", "maintainer"),
+        ("ent:ops", "bella", "member"),
+        ("night", "bella", "member"),
+    ],
+)
+async def test_a_membership_in_a_team(
+    client: httpx.AsyncClient, users: dict[str, Headers], team: str, login: str, role: str
+) -> None:
+    at = f"{TEAMS}/{team}/memberships/{login}"
+    found = (await client.get(at, headers=users["bella"])).json()
+    url = f"{BASE}{TEAMS}/{team.lower()}/memberships/{login.lower()}"
+    assert found == {"url": url, "role": role, "state": "active"}
+    answer = await client.get(f"{TEAMS}/{team}/members/{login}", headers=users["bella"])
+    assert (answer.status_code, answer.content) == (204, b"")
+
+
+@pytest.mark.parametrize(
+    ("team", "login"),
+    [
+        ("day", "bella"),
+        ("day", "nobody"),
+        ("ent:ops", "octo"),
+        ("ent:far", "bella"),
+        # cid does not see the secret team.
+        ("night", "bella"),
+    ],
+)
+async def test_users_outside_of_a_team_have_no_membership(
+    client: httpx.AsyncClient, users: dict[str, Headers], team: str, login: str
+) -> None:
+    for place in ("members", "memberships"):
+        answer = await client.get(f"{TEAMS}/{team}/{place}/{login}", headers=users["cid"])
+        assert_error(answer, 404, "Not Found")
+
+
 async def test_outsiders_see_no_teams(client: httpx.AsyncClient, users: dict[str, Headers]) -> None:
     assert_error(await client.get(TEAMS, headers=users["reader"]), 403, NOT_A_MEMBER)
-    for path in (f"{TEAMS}/day", f"{TEAMS}/day/members"):
-        assert_error(await client.get(path, headers=users["reader"]), 404, "Not Found")
+    for path in ("", "/members", "/members/cid", "/memberships/cid"):
+        answer = await client.get(f"{TEAMS}/day{path}", headers=users["reader"])
+        assert_error(answer, 404, "Not Found")

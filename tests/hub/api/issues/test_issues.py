@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 from assertions import assert_error, by_id, links
-from bearer import by
+from bearer import Headers, by
 from issue_world import Platform, issue, pull
 from store_world import World
 
@@ -278,6 +278,19 @@ async def test_only_members_and_writers_can_be_assigned(
     assert [one["login"] for one in own] == ["octo"]
 
 
+async def test_one_user_can_be_assigned_and_another_cannot(
+    hub: httpx.AsyncClient, seed: Any, octo: Headers, reader: Headers
+) -> None:
+    at = "/repos/octo/hello/assignees"
+    answer = await hub.get(f"{at}/OCTO")
+    assert (answer.status_code, answer.content) == (204, b"")
+    for login in ("reader", "nobody"):
+        assert_error(await hub.get(f"{at}/{login}"), 404, "Not Found")
+    private = "/repos/octo/vault/assignees/octo"
+    assert (await hub.get(private, headers=octo)).status_code == 204
+    assert_error(await hub.get(private, headers=reader), 404)
+
+
 async def test_only_insiders_see_concealed_members_among_the_assignees(
     hub: httpx.AsyncClient, store: Store
 ) -> None:
@@ -293,7 +306,10 @@ async def test_only_insiders_see_concealed_members_among_the_assignees(
     async def listed(login: str, *scopes: str) -> list[str]:
         headers = by(store, people[login], scopes=[*scopes]) if login else {}
         answer = await hub.get("/repos/tower/bell/assignees?per_page=1", headers=headers)
-        return [*(one["login"] for one in answer.json()), *links(answer)]
+        check = await hub.get("/repos/tower/bell/assignees/Concealed", headers=headers)
+        found = [one["login"] for one in answer.json()]
+        assert check.status_code == (204 if "concealed" in found else 404)
+        return [*found, *links(answer)]
 
     for outsider in (("",), ("stranger", "repo", "read:org"), ("known", "repo"), ("triager",)):
         assert await listed(*outsider) == ["known"], outsider

@@ -200,16 +200,48 @@ async def test_refs_are_found_by_their_prefix(
         push(store, seed.hello, name)
     answer = await client.get(f"{HELLO}/git/matching-refs/{prefix}")
     assert [one["ref"] for one in answer.json()] == [f"refs/{name}" for name in wanted]
+    older = await client.get(f"{HELLO}/git/refs/{prefix}")
+    if wanted:
+        assert older.json() == answer.json()
+    else:
+        assert_error(older, 404, "Not Found")
+
+
+async def test_the_older_form_prefers_the_ref_with_the_whole_name(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    for name in ("heads/oil", "heads/oil-can", "tags/oil"):
+        push(store, seed.hello, name)
+    at = f"{HELLO}/git/refs"
+    found = (await client.get(f"{at}/heads/oil")).json()
+    assert found == (await client.get(f"{HELLO}/git/ref/heads/oil")).json()
+    assert (await client.get(f"{at}/refs%2Fheads%2Foil")).json() == found
+    answer = await client.get(f"{at}/heads/oil-")
+    assert [one["ref"] for one in answer.json()] == ["refs/heads/oil-can"]
+    assert_error(await client.get(f"{at}/heads/tar"), 404, "Not Found")
+
+
+async def test_all_refs_have_pages(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    for name in ("tags/a", "heads/b", "heads/a"):
+        push(store, seed.hello, name)
+    answer = await client.get(f"{HELLO}/git/refs?per_page=2")
+    assert [one["ref"] for one in answer.json()] == ["refs/heads/a", "refs/heads/b"]
+    assert links(answer)["last"] == f"{by_id(HELLO)}/git/refs?per_page=2&page=2"
+    answer = await client.get(f"{HELLO}/git/refs?per_page=2&page=2")
+    assert [one["ref"] for one in answer.json()] == ["refs/tags/a"]
 
 
 async def test_an_empty_repository_has_no_refs(client: httpx.AsyncClient) -> None:
-    for path in ("ref/heads/main", "matching-refs/heads"):
+    for path in ("ref/heads/main", "matching-refs/heads", "refs", "refs/heads"):
         answer = await client.get(f"{HELLO}/git/{path}")
         assert_error(answer, 409, "Git Repository is empty.")
     assert (await client.get(f"{HELLO}/branches")).json() == []
 
 
-@pytest.mark.parametrize("path", ["branches", "branches/main", "tags", "git/ref/heads/main"])
+@pytest.mark.parametrize(
+    "path",
+    ["branches", "branches/main", "tags", "git/ref/heads/main", "git/refs", "git/refs/heads"],
+)
 async def test_branches_of_private_repositories_are_hidden(
     client: httpx.AsyncClient, store: Store, seed: Any, path: str
 ) -> None:

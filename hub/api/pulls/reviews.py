@@ -1,0 +1,80 @@
+"""Reviews of pull requests, as events of a platform reported them, and who is asked for one."""
+
+from collections.abc import Sequence
+from typing import Literal, cast
+
+from typing_extensions import TypedDict
+
+from hub.api.enterprises.team_serializers import EventTeam
+from hub.api.issues.body_forms import FORMS, BodyForms
+from hub.api.pulls import pull_serializers, review_serializers
+from hub.api.pulls.pull_rules import READ
+from hub.api.pulls.review_serializers import Review
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.serializers import SimpleUser, simple_users
+from store import Row
+from store.issues import comment_lists, issue_comments, pulls
+from store.issues.comment_lists import CommentSelection
+
+ops = OperationGroup("pulls", pull_number=pulls.get, review_id=issue_comments.get_review)
+
+
+class ListedReview(Review):
+    """A review. Events have its state in lower case."""
+
+    state: Literal[  # type: ignore[misc]  # a text in events
+        "APPROVED", "CHANGES_REQUESTED", "COMMENTED", "DISMISSED", "PENDING"
+    ]
+
+
+class RequestedReviewers(TypedDict):
+    users: list[SimpleUser]
+    teams: list[EventTeam]
+
+
+@ops("GET /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", READ, errors=(410,))
+def list_requested_reviewers(ctx: Context, repo: Row, pull: Row) -> RequestedReviewers:
+    """Get all requested reviewers for a pull request
+
+    Secret teams are left out for callers who may not see them.
+    """
+    (shown,) = pull_serializers.for_caller(ctx, repo, [pull])
+    return {"users": shown["requested_reviewers"], "teams": shown["requested_teams"]}
+
+
+@ops("GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews", READ, errors=(410,), **FORMS)
+def list_reviews(ctx: Context, repo: Row, pull: Row, page: NumberedPaging) -> list[ListedReview]:
+    """List reviews for a pull request
+
+    The oldest first. Reviews that no event has reported are not known.
+    """
+    chosen = CommentSelection("review", issue_id=pull["id"])
+    page.count(lambda most: comment_lists.count(ctx.db, chosen, most))
+    return _serialize(ctx, repo, pull, comment_lists.page(ctx.db, chosen, **page.bounds))
+
+
+@ops(
+    "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}",
+    READ,
+    errors=(410,),
+    **FORMS,
+)
+def get_review(ctx: Context, repo: Row, pull: Row, review: Row) -> ListedReview:
+    """Get a review for a pull request"""
+    (one,) = _serialize(ctx, repo, pull, [review])
+    return one
+
+
+def _serialize(ctx: Context, repo: Row, pull: Row, rows: Sequence[Row]) -> list[ListedReview]:
+    forms = BodyForms(ctx.media)
+    forms.prepare(ctx.db)
+    people = simple_users(ctx.urls, ctx.db, {row["author_id"] for row in rows})
+    found = []
+    for row in rows:
+        author = people.get(row["author_id"])
+        text = row | {"body": row["body"] or ""}
+        shown = review_serializers.one(ctx.urls, repo, pull, text, author, forms)
+        found.append(cast("ListedReview", {**shown, "state": shown["state"].upper()}))
+    return found
