@@ -174,11 +174,16 @@ def believed(db: Connection, values: Mapping[str, Any], *times: str) -> Row:
     return {name: value for name, value in values.items() if name not in wrong}
 
 
-def is_overtaken(before: Row | None, fields: Mapping[str, Any], event: Row) -> bool:
-    """Return whether an operation changed the row after the state that an event reports."""
-    if before is None or before["changed_at"] is None:
+def is_overtaken(
+    before: Row | None, fields: Mapping[str, Any], event: Row, column: str = "changed_at"
+) -> bool:
+    """Return whether an operation changed the row after the state that an event reports.
+
+    `column` has the time of the operation.
+    """
+    if before is None or before[column] is None:
         return False
-    changed_at: int = before["changed_at"]
+    changed_at: int = before[column]
     return moment_of(fields, event) < changed_at
 
 

@@ -15,13 +15,13 @@ from store.errors import existing
 from store.issues import (
     issue_events,
     issue_field_values,
-    issue_numbers,
     issue_references,
     issues,
     labels,
     milestones,
     open_counts,
     own_changes,
+    own_numbers,
 )
 from store.issues.issue_events import IssueEventData
 from store.issues.issue_field_values import Change, FieldAssignment
@@ -113,6 +113,18 @@ def _close_again(db: Connection, issue: Row, by: int, reason: str | None) -> lis
     return [IssueChange("closed")]
 
 
+def set_lock(
+    db: Connection, issue: Row, by: int, *, locked: bool, reason: str | None = None
+) -> list[IssueChange]:
+    """Lock or unlock the conversation. A locked one can be locked again for another reason."""
+    if bool(issue["locked"]) == locked and reason in (None, issue["lock_reason"]):
+        return []
+    touch(db, issue, {"locked": int(locked), "lock_reason": reason})
+    action = "locked" if locked else "unlocked"
+    _happened(db, issue, action, by, {"lock_reason": reason} if locked else {})
+    return [IssueChange(action)]
+
+
 def set_milestone(db: Connection, issue: Row, by: int, milestone: Row | None) -> list[IssueChange]:
     """Set the milestone, or remove it."""
     wanted = None if milestone is None else milestone["id"]
@@ -188,7 +200,7 @@ def create(db: Connection, repo: Row, author_id: int, fields: Mapping[str, Any])
     made = None
     while made is None:
         # A platform's event may bring the same number at this moment.
-        number = issue_numbers.following(db, repo["id"])
+        number = own_numbers.following(db, repo["id"])
         made = upsert.insert_with_number(db, "issue", repo["id"], number, values)
     open_counts.added(db, repo["id"], values)
     row = issues.of(db, [made])[made]

@@ -16,6 +16,7 @@ from store.issues import (
     milestones,
     open_counts,
     own_changes,
+    own_numbers,
 )
 from store.issues.issue_field_options import COLORS
 from store.issues.own_changes import PARTS, OwnChanges
@@ -159,7 +160,10 @@ def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> 
     if "milestone" not in given:
         return {}
     reported = payload_reader.read_object(given, "milestone")
-    return {"milestone_id": None if reported is None else milestones.put(db, repo, reported, event)}
+    if reported is None:
+        return {"milestone_id": None}
+    own_numbers.make_room(db, repo["id"], reported, "milestone")
+    return {"milestone_id": milestones.put(db, repo, reported, event)}
 
 
 def _write(db: Connection, repo_id: int, number: int, before: Row | None, fields: Row) -> int:

@@ -11,7 +11,7 @@ from store.repositories import deletions
 
 COLUMNS = (
     "id, repo_id, name, name_key, foreign_id, color, description, is_default, created_at,"
-    " updated_at"
+    " updated_at, changed_at"
 )
 KIND = "label"
 GREY = "ededed"
@@ -66,8 +66,9 @@ def create(db: Connection, repo_id: int, name: str) -> Row:
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
     """Create or update the label in a payload.
 
-    Return its id, or None if it is not valid or the platform has deleted it.
-    A renamed label is recognized by the platform's id, which only one label of the repository has.
+    Return its id, or None if it is not valid or was deleted later. A label that an operation
+    changed later stays. A renamed label is recognized by the platform's id, which only one label
+    of the repository has.
     """
     fields = payload_reader.read_fields(given, FIELDS)
     if not fields.get("name"):
@@ -81,6 +82,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
         return None
     if before is None:
         return _add(db, repo["id"], fields)
+    if upsert.is_overtaken(before, fields, event):
+        return int(before["id"])
     if another:
         db.execute(
             "UPDATE label SET foreign_id = NULL"

@@ -10,7 +10,7 @@ from store.repositories import deletions
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, title, description, state, creator_id, open_issues,"
-    " closed_issues, open_here, closed_here, changed_at, due_on, closed_at,"
+    " closed_issues, open_here, closed_here, changed_at, edited_at, due_on, closed_at,"
     " created_at, updated_at, reported_at"
 )
 KIND = "milestone"
@@ -20,6 +20,8 @@ ORDERS = {
     "completeness": "CASE WHEN open_issues + closed_issues = 0 THEN 0"
     " ELSE closed_issues * 1000 / (open_issues + closed_issues) END",
 }
+# The columns that operations change together with `edited_at`.
+EDITED = {"title", "description", "state", "due_on", "closed_at", "updated_at"}
 FIELDS: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),
     "title": payload_reader.text(1_024),
@@ -41,7 +43,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
     """Create or update the milestone in a payload.
 
-    Return its id, or None if it is not valid or the platform has deleted it.
+    Return its id, or None if it is not valid or was deleted later.
     """
     number = payload_reader.read_field(given, "number", payload_reader.number)
     if number is None:
@@ -56,9 +58,17 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     if before is None:
         return _add(db, repo["id"], number, fields)
     if not upsert.is_outdated(before, fields):
-        upsert.update(db, "milestone", before, fields | _counts(before, fields, event))
+        reported = _kept(before, fields, event) | _counts(before, fields, event)
+        upsert.update(db, "milestone", before, reported)
     found: int = before["id"]
     return found
+
+
+def _kept(before: Row, fields: Row, event: Row) -> Row:
+    """Return the columns of a payload without those that an operation changed later."""
+    if not upsert.is_overtaken(before, fields, event, "edited_at"):
+        return fields
+    return {name: value for name, value in fields.items() if name not in EDITED}
 
 
 def _counts(before: Row, fields: Row, event: Row) -> Row:

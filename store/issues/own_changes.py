@@ -19,6 +19,7 @@ PARTS = {
     "body": "body",
     **dict.fromkeys(("state", "state_reason", "closed_at", "closed_by_id"), "state"),
     "milestone_id": "milestone",
+    **dict.fromkeys(("locked", "lock_reason"), "lock"),
 }
 """Column to part."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from store.database import payload_reader
 from store.database.connection import Connection, Row
-from store.issues import issue_events, issue_numbers, issues, pulls
+from store.issues import issue_events, issues, own_numbers, pulls
 from store.projection.issue_event_projection import IssuePayload
 from store.repositories import repositories
 
@@ -29,13 +29,13 @@ OTHER = {
 
 
 def put_issue(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
-    issue_numbers.make_room(db, repo["id"], given)
+    own_numbers.make_room(db, repo["id"], given)
     issues.put(db, repo, given, event)
 
 
 def put_pull(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
     """Project a pull request in a payload."""
-    issue_numbers.make_room(db, repo["id"], given)
+    own_numbers.make_room(db, repo["id"], given)
     pulls.put(db, repo, given, event)
 
 

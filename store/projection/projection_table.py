@@ -13,7 +13,7 @@ from store.clock import LATEST
 from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.delivery import sources
-from store.issues import commit_comments, issues, labels, milestones
+from store.issues import commit_comments, issues, labels, milestones, own_numbers
 from store.projection import (
     branch_protection_projection,
     check_run_projection,
@@ -45,6 +45,7 @@ def _label(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None
 
 def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
     if event["action"] not in ("deleted", "demilestoned"):
+        own_numbers.make_room(db, repo["id"], given, "milestone")
         milestones.put(db, repo, given, event)
 
 

@@ -1,7 +1,7 @@
 """The platform's comments, labels, milestones and rules that were deleted.
 
-Older payloads do not bring them back. A platform's deletion is final. If an operation deleted a
-comment, a later payload restores it.
+Older payloads do not bring them back. A platform's deletion is final. If an operation deleted
+one of them, a later payload restores it.
 """
 
 from collections.abc import Mapping
@@ -33,6 +33,15 @@ def find(db: Connection, repo_id: int, kind: str, number: int) -> int | None:
     )
 
 
+def highest(db: Connection, repo_id: int, kind: str) -> int:
+    """Return the highest number that was deleted, or 0."""
+    return db.number(
+        "SELECT coalesce(max(number), 0) FROM deletion WHERE repo_id = :repo_id AND kind = :kind",
+        repo_id=repo_id,
+        kind=kind,
+    )
+
+
 def hides(deleted_at: int | None, fields: Mapping[str, Any], event: Row) -> bool:
     """Return whether a deletion is later than the state that an event reports.
 
@@ -45,6 +54,12 @@ def put_reported(db: Connection, repo_id: int, kind: str, fields: Mapping[str, A
     """Record that the platform deleted the object in a payload, if it has an id."""
     if "foreign_id" in fields:
         put(db, repo_id, kind, fields["foreign_id"], FINAL)
+
+
+def put_own(db: Connection, kind: str, row: Row) -> None:
+    """Record that an operation deletes a row now, if it has a platform's id."""
+    if row["foreign_id"] is not None:
+        put(db, row["repo_id"], kind, row["foreign_id"], db.now)
 
 
 def is_gone(db: Connection, repo_id: int, kind: str, fields: Mapping[str, Any], event: Row) -> bool:

@@ -110,6 +110,7 @@ STORED = {
     "github_repository": "tools",
 }
 SAID = HERE | {"comment_id": _newest("issue_comment", "number")}
+DUE: dict[str, Any] = {"milestone_number": _newest("milestone", "number")}
 READS, WRITES = {"permission": "pull"}, {"permission": "push"}
 LIMIT = {"limit": "existing_users"}
 RUN = {"name": "ring", "head_sha": "1" * 40, "status": "in_progress"}
@@ -220,6 +221,26 @@ STEPS: tuple[Step, ...] = (
     step("issues/remove-all-labels", "issues.unlabeled", **HERE),
     step("issues/remove-all-labels", "pull_request.unlabeled"),
     step("issues/remove-all-labels", ""),
+    step("issues/lock", "issues.locked", {"lock_reason": "too heated"}, **HERE),
+    step("issues/lock", "", {"lock_reason": "too heated"}, **HERE),
+    step("issues/lock", "pull_request.locked"),
+    step("issues/unlock", "issues.unlocked", **HERE),
+    step("issues/unlock", "pull_request.unlocked"),
+    step("issues/unlock", ""),
+    step("issues/create-label", "label.created", {"name": "Deep", "color": "00Ff00"}),
+    step("issues/update-label", "label.edited", {"color": "0000FF"}, name="deep"),
+    step("issues/update-label", "", {"new_name": "Deep", "color": "0000ff"}, name="deep"),
+    step("issues/delete-label", "label.deleted", name="DEEP"),
+    step("issues/create-milestone", "milestone.created", {"title": "v2.0"}),
+    step(
+        "issues/update-milestone",
+        "milestone.edited milestone.closed",
+        {"title": "v2.1", "state": "closed"},
+        **DUE,
+    ),
+    step("issues/update-milestone", "milestone.opened", {"state": "open"}, **DUE),
+    step("issues/update-milestone", "", {"title": "v2.1"}, **DUE),
+    step("issues/delete-milestone", "milestone.deleted", **DUE),
     step("issues/add-assignees", "issues.assigned", {"assignees": ["octo"]}, **HERE),
     step("issues/add-assignees", "pull_request.assigned", {"assignees": ["octo"]}),
     step("issues/add-assignees", "", {"assignees": ["octo", "reader"]}),

@@ -26,6 +26,10 @@ READ = ISSUES.or_has("pull_requests", "read")
 WRITE = on_repo("issues", "write", role="triage", public_scopes=("public_repo",)).or_has(
     "pull_requests", "write"
 )
+MANAGE = on_repo("issues", "write", role="write", public_scopes=("public_repo",)).or_has(
+    "pull_requests", "write"
+)
+"""For locks, and for the labels and milestones of the repository itself."""
 LABEL_CREATED = "label.created"
 
 Title = Annotated[Text, MaxLen(256)]

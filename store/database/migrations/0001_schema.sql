@@ -773,6 +773,7 @@ CREATE TABLE label (
     is_default SMALLINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    changed_at BIGINT,                  -- when an operation last changed it
     UNIQUE (repo_id, name_key)
 );
 
@@ -790,11 +791,13 @@ CREATE TABLE milestone (
     open_here BIGINT NOT NULL DEFAULT 0,        -- what operations added to the platform's counts
     closed_here BIGINT NOT NULL DEFAULT 0,
     changed_at BIGINT,                          -- when an operation last changed the counts
+    edited_at BIGINT,                           -- when an operation last changed the rest
     due_on BIGINT,
     closed_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     reported_at BIGINT,                     -- the platform's time of the last update
+    made_here SMALLINT NOT NULL DEFAULT 0,  -- 1: an operation made it
     UNIQUE (repo_id, number)
 );
 
@@ -873,7 +876,7 @@ CREATE INDEX issue_label_label ON issue_label (label_id);
 -- change it back.
 CREATE TABLE issue_own_change (
     issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
-    part TEXT NOT NULL,                 -- title, body, state, milestone, label, assignee, field, ...
+    part TEXT NOT NULL,                 -- title, body, state, lock, label, assignee, field, ...
     item BIGINT NOT NULL,               -- the id of the label, account or field; 0 for other parts
     changed_at BIGINT NOT NULL,
     PRIMARY KEY (issue_id, part, item)
@@ -1065,8 +1068,9 @@ CREATE TABLE issue_comment (
 -- bring them back.
 CREATE TABLE deletion (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    kind TEXT NOT NULL,                 -- comment, review, line, commit, label, milestone or rule
-    number BIGINT NOT NULL,             -- the platform's id
+    kind TEXT NOT NULL,                 -- comment, review, line, commit, label, milestone, rule or pin,
+                                        -- or milestone number
+    number BIGINT NOT NULL,             -- the platform's id, or a number that is not used again
     deleted_at BIGINT NOT NULL,         -- when an operation deleted it; 2^63 - 1: the platform did
     PRIMARY KEY (repo_id, kind, number)
 );

@@ -45,7 +45,7 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/pulls/{pull_number}", "patch"),
     ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
 }
-# Reviews, comments of a repository, older forms, and memberships in teams.
+# Labels, milestones and locks, reviews, older forms, and memberships in teams.
 BEYOND |= {
     ("/orgs/{org}/teams/{team_slug}/members/{username}", "get"),
     ("/orgs/{org}/teams/{team_slug}/memberships/{username}", "get"),
@@ -53,6 +53,14 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/git/refs", "get"),
     ("/repos/{owner}/{repo}/git/refs/{ref}", "get"),
     ("/repos/{owner}/{repo}/issues/comments", "get"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/lock", "delete"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/lock", "put"),
+    ("/repos/{owner}/{repo}/labels", "post"),
+    ("/repos/{owner}/{repo}/labels/{name}", "delete"),
+    ("/repos/{owner}/{repo}/labels/{name}", "patch"),
+    ("/repos/{owner}/{repo}/milestones", "post"),
+    ("/repos/{owner}/{repo}/milestones/{milestone_number}", "delete"),
+    ("/repos/{owner}/{repo}/milestones/{milestone_number}", "patch"),
     ("/repos/{owner}/{repo}/pulls/comments", "get"),
     ("/repos/{owner}/{repo}/pulls/comments/{comment_id}", "get"),
     ("/repos/{owner}/{repo}/pulls/{pull_number}/comments", "get"),

@@ -222,6 +222,8 @@ BY_TWO_HUBS = (
     "enterprise-teams/update",
     "enterprise-team-memberships/bulk-add",
     "enterprise-team-organizations/bulk-remove",
+    "issues/update-label",
+    "issues/update-milestone",
     "repos/update-commit-comment",
     "repos/update-invitation",
     "secret-scanning/update-org-pattern-configs",
