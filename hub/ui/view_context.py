@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hub.auth.access import Access
 from hub.http import numbers
 from hub.http.forms import Form
 from hub.rest.context import Context, Services
@@ -44,11 +45,14 @@ class ViewContext:
     _has_asked: bool = False
     _has_trouble: bool | None = None
 
-    def repositories(self) -> list[int] | None:
-        """Return the ids of repositories whose hooks the viewer may see; None for all."""
+    def repositories(self, *also: Access) -> list[int] | None:
+        """Return the ids of repositories whose hooks the viewer may see; None for all.
+
+        Those where the token cannot give the access of `also` are left out.
+        """
         if not self._has_asked:
             self._repo_ids, self._has_asked = self.viewer.repositories(self.db), True
-        return self._repo_ids
+        return self.viewer.repositories(self.db, *also) if also else self._repo_ids
 
     def organizations(self) -> list[int]:
         """Return what `DashboardViewer.organizations` returns."""

@@ -61,22 +61,23 @@ class DashboardViewer:
         """Return whether they have the administrators' token, which has no scopes."""
         return self.operator and self.caller is None
 
-    def repositories(self, db: Connection) -> list[int] | None:
+    def repositories(self, db: Connection, *also: Access) -> list[int] | None:
         """Return the ids of repositories whose hooks they may see, at most 5,000; None for all.
 
-        Repositories are left out whose owner's single sign-on does not authorize the token. The
-        token of an OAuth application never gets None, because it may not see all hooks.
+        Repositories are left out whose owner's single sign-on does not authorize the token, or
+        where the token cannot give the access of `also`. The token of an OAuth application never
+        gets None, because it may not see all hooks.
         """
         if self.is_unbound:
             return None
         caller = self.caller
-        if caller is None or not may(caller):
+        if caller is None or not all(may(caller, one) for one in (READ, *also)):
             return []
         if _is_everywhere(caller):
             named = creator_of(caller) is not None
             return administrators.every_repository(db, caller.token_id, named=named)
         rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.scoped_to)
-        on = _within(db, caller, {row["owner_id"] for row in rows}, READ)
+        on = _within(db, caller, {row["owner_id"] for row in rows}, READ, *also)
         return [row["id"] for row in rows if (own := on.get(row["owner_id"])) and own.reaches(row)]
 
     def hidden_owners(self, db: Connection) -> list[int]:
@@ -309,11 +310,11 @@ def passes(check: Callable[..., object], *given: object) -> bool:
 
 
 def _within(
-    db: Connection, caller: Caller, account_ids: Iterable[int], wanted: Access
+    db: Connection, caller: Caller, account_ids: Iterable[int], *wanted: Access
 ) -> dict[int, Caller]:
-    """Return the caller with the token's rights on each account on which it can give an access."""
+    """Return the caller with the token's rights on each account on which it can give access."""
     found = {one: caller.within(db, one) for one in account_ids}
-    return {one: own for one, own in found.items() if may(own, wanted)}
+    return {one: own for one, own in found.items() if all(may(own, each) for each in wanted)}
 
 
 def may(caller: Caller, wanted: Access = READ) -> bool:

@@ -38,7 +38,11 @@ def list_limits(ctx: ViewContext) -> dict[str, Any]:
     asked = filters.period(ctx)
     chosen = {"name": ctx.asked("name", LONGEST), **asked.chosen}
     rows = interaction_limits.ending_next(
-        ctx.db, MOST, ctx.repositories(), text=chosen["name"], times=asked.times
+        ctx.db,
+        MOST,
+        ctx.repositories(OF_REPO),
+        text=chosen["name"],
+        times=asked.times,
     )
     return {
         **filter_values(chosen, asked),

@@ -15,9 +15,10 @@ from transactions import transaction
 from store import Connection, Row, Store
 from store.accounts import accounts, app_tokens, apps, grants, tokens
 from store.apps import app_hooks, installation_repositories, installations
+from store.clock import DAY
 from store.errors import Invalid
 from store.hooks import hooks
-from store.repositories import invitations, repositories, watching
+from store.repositories import interaction_limits, invitations, repositories, watching
 
 from .conftest import Installed
 
@@ -311,10 +312,24 @@ async def test_the_dashboard_shows_the_hooks_of_covered_repositories(
         listed = [name for name in made if f"https://{name}.example" in page]
         return listed, [answer.status_code for answer in answers]
 
+    def limit(db: Connection, repo: Row) -> None:
+        interaction_limits.limit_repository(db, repo, "existing_users", db.now + DAY)
+
+    async def limited() -> list[str]:
+        async with open_dashboard(store, user, last=False) as browser:
+            page = await browser.page("/ui/limits")
+        return [name for name in made if f"/{name}" in page]
+
+    for repo in (seed.hello, strong.tools):
+        store.write_sync(limit, repo)
     assert await shown() == (["vault", "kit", "tools"], [403, 200, 200, 200])
-    store.write_sync(
-        lambda db: installations.accept(db, strong.on_acme, strong.app, {"contents": "read"})
-    )
+    assert await limited() == ["tools"]
+    only = {"webhooks": "read"}
+    store.write_sync(lambda db: installations.accept(db, strong.on_acme, strong.app, only))
+    assert (await shown())[0] == ["vault", "kit", "tools"]
+    assert await limited() == []
+    only = {"contents": "read"}
+    store.write_sync(lambda db: installations.accept(db, strong.on_acme, strong.app, only))
     assert await shown() == (["vault"], [403, 200, 403, 403])
     store.write_sync(lambda db: installations.remove(db, strong.on_octo))
     assert await shown() == ([], [403, 404, 403, 403])
