@@ -1,6 +1,6 @@
 """App-side tokens (group 2): operations of an application on its users' tokens."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal, Required
 
 from annotated_types import MaxLen
@@ -14,6 +14,7 @@ from hub.rest.group import OperationGroup
 from hub.rest.validation import Id, Text
 from store import Row
 from store.accounts import accounts, app_tokens, authorizations, grants
+from store.accounts.app_rights import NOWHERE, WhereInstalled
 from store.errors import Invalid, Missing, existing
 from store.repositories import repositories
 
@@ -88,18 +89,18 @@ def scope_token(ctx: Context, body: ScopedTokenRequest) -> Authorization:
 
     Derives a new token from a token of an app user. The new token covers only the repositories of
     `target` (or `target_id`), or those named in `repositories` (or `repository_ids`). It has at
-    most the `permissions` of the old one.
+    most the `permissions` of the old one. If the old one is only valid where the application is
+    installed, the new one has no more than the installation on the target.
     """
     row = known(ctx, body["access_token"])
     if row["kind"] != "app_user" or row["target_id"] is not None:
         raise wrong("access_token", "only an app user's unscoped token can be scoped")
     target = target_of(ctx, body)
+    found, permissions = chosen(ctx, row, target, body), body.get("permissions")
+    if row["where_installed"]:
+        check_installed(ctx, row, target, found, permissions)
     value, made = app_tokens.scope(
-        ctx.db,
-        row,
-        target_id=target["id"],
-        repositories=chosen(ctx, row, target, body),
-        permissions=body.get("permissions"),
+        ctx.db, row, target_id=target["id"], repositories=found, permissions=permissions
     )
     app_events.emit(ctx, "authorization.created", made)
     return serialize(ctx, made, value)
@@ -161,6 +162,23 @@ def chosen(ctx: Context, row: Row, target: Row, body: ScopedTokenRequest) -> lis
         ids = set(body["repository_ids"])
         return all_of(ids, repositories.find_visible_by_id(ctx.db, target, account, ids))
     return None
+
+
+def check_installed(
+    ctx: Context,
+    row: Row,
+    target: Row,
+    repository_ids: Collection[int] | None,
+    permissions: Mapping[str, str] | None,
+) -> None:
+    """Raise Invalid if the installation on the target does not give a token what is wanted."""
+    limit = WhereInstalled(row["app_id"], row["permissions"], None, None)
+    rights = limit.rights_on(ctx.db, target["id"])
+    if rights is NOWHERE:
+        raise wrong("target", "the application is not installed there, or is suspended")
+    if repository_ids is not None and rights.repositories is not None:
+        all_of(repository_ids, [one for one in repository_ids if one in rights.repositories])
+    grants.narrowed(rights.permissions, permissions)
 
 
 def all_of(wanted: Collection[object], found: list[int]) -> list[int]:

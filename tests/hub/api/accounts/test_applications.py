@@ -14,7 +14,7 @@ from transactions import transaction
 from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, apps, grants, tokens
-from store.apps import app_hooks
+from store.apps import app_hooks, installations
 from store.clock import SECOND, iso
 from store.repositories import repositories
 
@@ -312,6 +312,30 @@ async def test_only_an_app_user_s_whole_token_is_narrowed(
     mill.auth = httpx.BasicAuth("lab-client", SECRET)
     plain = await mill.post(f"{TOKEN}/scoped", json=named(held.plain, target="octo"))
     assert_error(plain, 422, code="invalid")
+
+
+async def test_a_token_that_needs_the_installed_app_is_narrowed_within_an_installation(
+    mill: httpx.AsyncClient, store: Store, seed: Any, held: Held
+) -> None:
+    def install(db: Connection) -> str:
+        given = {"accepted": {"contents": "read"}, "repositories": [seed.vault["id"]]}
+        installations.create(db, held.mill, seed.octo, **given)
+        return grants.issue(db, held.mill, seed.octo["id"])[0]
+
+    value = store.write_sync(install)
+    for more, status in (
+        ({"target": "octo"}, 200),
+        ({"target": "octo", "repositories": ["vault"]}, 200),
+        ({"target": "octo", "permissions": {"contents": "read"}}, 200),
+        ({"target": "reader"}, 422),
+        ({"target": "octo", "repositories": ["vault", "hello"]}, 422),
+        ({"target": "octo", "permissions": {"contents": "write"}}, 422),
+    ):
+        answer = await mill.post(SCOPED, json=named(value, **more))
+        assert answer.status_code == status, (more, answer.text)
+    # A token that is valid everywhere is narrowed without an installation.
+    body = named(held.narrow, target="octo", repositories=["hello"])
+    assert (await mill.post(SCOPED, json=body)).status_code == 200
 
 
 async def test_a_scoped_token_reaches_no_more(
