@@ -24,9 +24,9 @@ ui = Section("OpenID links", "/openid-links", "operator", _is_offered, second=Tr
 LONGEST = 300
 LIST = NewestList(
     f"{ROOT}/openid-links",
-    Sorting("-linked", login=False, issuer=False, subject=False, used=True, linked=True),
+    Sorting("-linked", login=False, subject=False, used=True, linked=True),
     {"linked": itemgetter("id"), "used": itemgetter("used_at")}
-    | {name: itemgetter(name) for name in ("login", "issuer", "subject")},
+    | {name: itemgetter(name) for name in ("login", "subject")},
     size=50,
 )
 

@@ -85,7 +85,7 @@ def fill_store(db: Connection, receiver: str) -> World:
     assert found is not None
     hooks.update(db, found, active=False)
     limit_repository(db, engine, "collaborators_only", db.now + DAY)
-    openid_links.add(db, ada["id"], "https://login.tower.example/realms/tower", "248289761001")
+    openid_links.add(db, ada["id"], "https://login.tower.example/realms/tower", "f1d2" * 60)
     post(db, engine["id"], "push", 3)
     post(db, engine["id"], "issues", 2, action="opened")
     post(db, engine["id"], "fork", 1)

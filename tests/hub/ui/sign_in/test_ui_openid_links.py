@@ -183,6 +183,8 @@ async def test_an_operator_sees_and_removes_links(
             assert word in said
         assert SUBJECT in await browser.page("/ui/openid-links?name=OCT")
         assert "No matching links" in await browser.page("/ui/openid-links?name=nobody")
+        for order in ("login", "-subject", "used", "linked"):
+            assert SUBJECT in await browser.page(f"/ui/openid-links?sort={order}")
         answer = await browser.post(f"/ui/openid-links/{link['id']}/remove", on="/ui/openid-links")
         assert answer.status_code == 303
         assert "No links yet" in text_of(await browser.page("/ui/openid-links"))
