@@ -73,8 +73,8 @@ def shown(
 def get(db: Connection, event_id: int) -> Row | None:
     """Return one event, or None.
 
-    It has its `repository`, its number of `deliveries`, counted up to COUNTED, and the user `posted_by`,
-    whose token it came with, or None.
+    It has its `repository`, its number of `deliveries`, counted up to COUNTED, and `posted_by`, the
+    user with whose token it came, or None.
     """
     return db.one(f"{_shown()} WHERE e.id = :id", id=event_id)
 

@@ -7,8 +7,10 @@ from hub.cli.console.arguments import IdType
 from hub.cli.console.bodies import pretty, shortened, show_body
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery import shape
+from hub.ui import signature
 from store import Connection, Row, Store
 from store.delivery import attempts, delivery_queries, events
+from store.hooks import hooks
 
 
 @command(examples=["tocsin delivery show 2"])
@@ -42,9 +44,16 @@ def _one(db: Connection, delivery_id: int) -> tuple[Row, list[Row], bytes | None
     for known in attempts.of_delivery(db, delivery_id):
         attempt = attempts.get(db, row["hook_id"], known["id"])
         assert attempt is not None, "read in the same transaction"
-        tried.append(_attempt(attempt))
+        tried.append({**_attempt(attempt), "signatures": _signatures(db, row["hook_id"], attempt)})
     event = events.get(db, row["event_id"])
     return shape(row), tried, None if event is None else event["body"]
+
+
+def _signatures(db: Connection, hook_id: int, attempt: Row) -> Row:
+    """Return which secret made each signature of an attempt, by the header, as far as is known."""
+    hook = hooks.by_id(db, hook_id)
+    found = signature.signatures(db, hook, attempt)
+    return {one.header: one.said for one in found if one.said}
 
 
 def _attempt(row: Row) -> Row:
@@ -67,6 +76,8 @@ def _show_attempt(attempt: Row) -> None:
     click.echo(f"  POST {output.printable(attempt['url'])} at {attempt['address'] or 'no address'}")
     if attempt["instruction"]:
         click.echo(f"  the receiver asked: {output.printable(attempt['instruction'])}")
+    for header, said in attempt["signatures"].items():
+        click.echo(f"  {header}: {said}")
     for mark, headers in (("> ", attempt["request_headers"]), ("< ", attempt["response_headers"])):
         for name, value in (headers or {}).items():
             click.echo(f"  {mark}{output.printable(f'{name}: {value}')}")

@@ -169,12 +169,13 @@ def _health(db: Connection, first_hook: int) -> None:
     paused = hooks.by_id(db, first_hook + PAUSED)
     assert paused is not None
     hook_pauses.pause(db, paused)
-    # Two hooks have a backlog: the circuit of one is open, and the other one is paused.
+    # Three hooks have a backlog: the circuits of two are open, and the third is paused.
     db.execute(
-        "UPDATE delivery SET state = 0, due_at = :soon WHERE hook_id IN (:one, :other)"
+        "UPDATE delivery SET state = 0, due_at = :soon WHERE hook_id IN (:one, :two, :paused)"
         " AND id > (SELECT max(id) - 50000 FROM delivery)",
         one=first_hook + RESTING,
-        other=first_hook + PAUSED,
+        two=first_hook + RESTING + 1,
+        paused=first_hook + PAUSED,
         soon=db.now + HOUR,
     )
 

@@ -1,14 +1,17 @@
 """Commands for somebody on call: find an event, choose a host, and retry at once."""
 
+import hashlib
+import hmac
 import json
 
 import pytest
 
-from store import Store
+from store import Connection, Store
 from store.delivery import rejections
 from store.hooks import hooks
 
 pytestmark = pytest.mark.usefixtures("url")
+HEADER = "X-Hub-Signature-256"
 FAR = 4_000_000_000_000_000
 
 
@@ -69,3 +72,25 @@ def test_a_host_is_replayed_alone(run, store: Store, hook_id):
     made = json.loads(run("delivery", "list", "--host", "other.example", "--json").stdout)
     assert len(made) == 2
     run("replay", "--since", "1h", "--host", "other.example", "--hook", hook_id, code=2)
+
+
+def signed(db: Connection, hook_id: int) -> None:
+    """Record an attempt for the first event that was signed with the hook's secret."""
+    made = hmac.new(b"hush", b'{"number": 0}', hashlib.sha256).hexdigest()
+    head = f"POST /hook HTTP/1.1\r\nContent-Type: application/json\r\n{HEADER}: sha256={made}"
+    db.execute(
+        "INSERT INTO attempt (delivery_id, hook_id, event_id, repo_id, number, redelivery,"
+        " started_at, duration, status_code, url, timings, request_head)"
+        " VALUES (1, :hook_id, 1, 1, 1, 0, :now, 5, 200, 'https://receiver.example/hook', '{}',"
+        " :head)",
+        hook_id=hook_id,
+        head=head,
+    )
+
+
+def test_a_delivery_says_which_secret_made_its_signature(run, store: Store, hook_id):
+    store.write_sync(signed, hook_id)
+    assert f"{HEADER}: made with the present secret" in run("delivery", "show", 1).stdout
+    store.write_sync(lambda db: hooks.update(db, hooks.by_id(db, hook_id), secret="another"))
+    (attempt,) = json.loads(run("delivery", "show", 1, "--json").stdout)["attempts"]
+    assert attempt["signatures"] == {HEADER: "made with an earlier secret"}
