@@ -195,10 +195,58 @@ function isPost(event) {
   return ((event.submitter && event.submitter.getAttribute("formmethod")) || event.target.method) === "post";
 }
 
+// During a restart, a browser would replace a page with an error of its own, and the entries would be
+// lost. So a form into which people type is sent only if the server answers.
+const TYPED = "input:not([type=hidden], [type=checkbox], [type=radio]), textarea";
+const AGAIN = 2000;
+
+async function answers() {
+  try {
+    const answer = await fetch(document.querySelector("link[rel=icon]").href, { cache: "no-store" });
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}
+
+function note(form, text) {
+  const place = document.getElementById("failure") || Object.assign(document.createElement("p"), { className: "problem", id: "failure" });
+  place.setAttribute("role", "alert");
+  if (place.textContent !== text) place.textContent = text;
+  form.append(place);
+  place.scrollIntoView({ block: "nearest" });
+}
+
+async function sendIfItAnswers(form, button) {
+  if ("asking" in form.dataset) return;
+  form.dataset.asking = "";
+  const isThere = await answers();
+  delete form.dataset.asking;
+  if (!isThere) return waitForAnswer(form);
+  document.getElementById("failure")?.remove();
+  form.dataset.answered = "";
+  form.requestSubmit(button);
+  delete form.dataset.answered;
+}
+
+async function waitForAnswer(form) {
+  note(form, "The server does not answer. Nothing was sent, and your entries are kept.");
+  if ("waiting" in form.dataset) return;
+  form.dataset.waiting = "";
+  while (!await answers()) await new Promise((resolve) => setTimeout(resolve, AGAIN));
+  delete form.dataset.waiting;
+  if (document.getElementById("failure")) note(form, "The server answers again. Send the form once more.");
+}
+
 // Ask before an action that cannot be undone.
 document.addEventListener("submit", (event) => {
   if ("held" in event.target.dataset) event.preventDefault();
   if (event.defaultPrevented) return;
+  if (isPost(event) && event.target.querySelector(TYPED) && !("answered" in event.target.dataset)) {
+    event.preventDefault();
+    sendIfItAnswers(event.target, event.submitter);
+    return;
+  }
   const question = event.target.dataset.confirm || (event.submitter && event.submitter.dataset.confirm);
   if (question && !confirm(question)) event.preventDefault();
   if (!event.defaultPrevented && isPost(event)) hold(event.target, event.submitter);
