@@ -26,7 +26,7 @@ def make_link(ctx: ViewContext) -> RenderedPage:
     value, link = hook_links.create(
         ctx.db, hook["id"], ctx.form.get("note", "").strip(), ctx.viewer.name, int(days) * DAY
     )
-    # The value is in the query string, because no log contains that.
+    # The value is in the query string, because the log of requests leaves that out.
     place = f"{ctx.origin}{ROOT}/shared?link={value}"
     return RenderedPage("link.html", {"hook": hook, "link": link, "place": place})
 
