@@ -15,15 +15,8 @@ from store.settings import StoreSettings
 from worker.settings import WorkerSettings
 
 INTRODUCTION = """\
-tocsin reads a setting from four places. The first place that has it wins:
-
-1. the option of the command line, if the command has one: `--port 9000`
-2. the environment variable: `TOCSIN_PORT=9000`
-3. the settings file: `port = 9000` in `/etc/tocsin/tocsin.toml`, or else in `./tocsin.toml`
-4. the default
-
-Write a list in a variable as JSON or with commas. Write a table as JSON. `tocsin settings` shows
-the value of each setting and the place that it came from.
+[Configure it](../how-to/configure.md) says where settings come from, and how to write lists and
+tables. `tocsin settings` shows the value of each setting and the place that it came from.
 
 After SIGHUP (`systemctl reload tocsin`), a running daemon reads the settings file again and applies
 the new values. A new value of an option or of an environment variable needs a restart. These
