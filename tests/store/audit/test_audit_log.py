@@ -21,6 +21,7 @@ from store.audit.audit_search import AuditFilter, NameMatches
 from store.clock import DAY, SECOND, MovableClock
 from store.database import list_order
 from store.database.list_order import Matches
+from store.database.sqlite.connections import SqliteSession
 from store.errors import StoreError, Unavailable
 from store.monitoring import minute_counters
 
@@ -467,6 +468,26 @@ def test_a_known_digest_shows_that_the_end_was_cut_off(store: Store, tamper: Tam
     assert not store.read_sync(audit_check.has_digest, number, digest.hex())
     write(store, entry(9), entry(9))
     assert not store.read_sync(audit_check.has_digest, number, digest.hex())
+
+
+def test_a_known_digest_shows_a_chain_that_was_made_anew(store: Store, tamper: Tampering) -> None:
+    """Whoever has the key file can do that, and the chain itself does not show it."""
+    number, digest, _ = store.read_sync(audit_log.chain_head)
+    tamper("UPDATE audit SET actor = 'eve' WHERE id = 2")
+    tamper(*store.read_sync(new_digests))
+    assert problems(store) == []
+    assert not store.read_sync(audit_check.has_digest, number, digest.hex())
+
+
+def new_digests(db: Connection) -> list[str]:
+    """Return the statements that give each entry the digest of its present content."""
+    key, digest, statements = audit_log.chain_key(db), b"", []
+    for content in db.tuples(f"SELECT {audit_log.CONTENT} FROM audit ORDER BY id"):
+        digest = audit_log.entry_digest(key, digest, tuple(content))
+        # The literal of bytes in SQLite, and in PostgreSQL.
+        literal = f"x'{digest.hex()}'" if isinstance(db, SqliteSession) else f"'\\x{digest.hex()}'"
+        statements.append(f"UPDATE audit SET digest = {literal} WHERE id = {content[0]}")
+    return statements
 
 
 def test_the_beginning_cut_off_is_noticed(store: Store, tamper: Tampering) -> None:
