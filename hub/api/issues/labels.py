@@ -41,9 +41,13 @@ class NewLabel(LabelLook):
 
 
 class LabelEdit(LabelLook):
-    """A change of a label. Members that are not given stay."""
+    """A change of a label. Members that are not given stay.
+
+    `name` is the older name of `new_name`.
+    """
 
     new_name: NotRequired[LabelName]
+    name: NotRequired[LabelName]
 
 
 @ops("GET /repos/{owner}/{repo}/labels", READ)
@@ -91,8 +95,8 @@ def update_label(ctx: Context, repo: Row, name: Row, body: LabelEdit) -> Label:
     """
     check_archived(repo)
     fields = _look(body)
-    if "new_name" in body:
-        fields["name"] = body["new_name"]
+    if "new_name" in body or "name" in body:
+        fields["name"] = body.get("new_name") or body["name"]
     before, after = label_changes.update(ctx.db, name, fields)
     former = {key: {"from": before[key] or ""} for key in SHOWN if before[key] != after[key]}
     if not former:

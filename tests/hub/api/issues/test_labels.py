@@ -71,6 +71,11 @@ async def test_a_change_of_nothing_is_no_event(
     assert changed["name"] == "BUG"
     (payload,) = bodies(store, "label")
     assert payload["changes"] == {"name": {"from": "Bug"}}
+    # Older clients send another member for the new name.
+    older = await done(await client.patch(f"{LABELS}/bug", json={"name": "Flaw"}))
+    assert older["name"] == "Flaw"
+    both = await client.patch(f"{LABELS}/flaw", json={"name": "Flaw", "new_name": "Fault"})
+    assert (await done(both))["name"] == "Fault"
 
 
 async def test_a_deleted_label_is_removed_from_issues(
