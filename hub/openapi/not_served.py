@@ -91,14 +91,12 @@ FAMILIES = (
         ),
     ),
     Family(
-        "Reactions and comments of one review",
-        "The reviews of a pull request are listed, and so are the comments on its lines. The "
-        "comments of one review have its id in `pull_request_review_id`. Reactions have no events.",
+        "Reactions",
+        "Events report comments and reviews, and no reactions to them.",
         (
             f"{REPO}/comments/{{id}}/reactions",
             f"{REPO}/issues/{{number}}/reactions",
             f"{REPO}/issues/comments/{{id}}/reactions",
-            f"{REPO}/pulls/{{number}}/reviews/{{id}}/comments",
             f"{REPO}/pulls/comments/{{id}}/reactions",
         ),
     ),

@@ -26,11 +26,13 @@ class CommentSelection:
     """The comments of one kind that are in a list, and their order.
 
     They are the ones of an issue, or else of a repository, that were updated `since` then.
+    `review` is the public id of a review of the issue, for the comments on lines that are in it.
     """
 
     kind: Kind
     issue_id: int | None = None
     repo_id: int | None = None
+    review: int | None = None
     since: int | None = None
     order: Order = "number"
     ascending: bool = True
@@ -42,6 +44,7 @@ class CommentSelection:
                 "c.issue_id = :issue_id": self.issue_id,
                 "c.repo_id = :repo_id": self.repo_id,
                 "c.kind = :kind": self.kind,
+                "c.review_number = :review": self.review,
                 "c.updated_at >= :since": self.since,
                 IS_THERE: self.issue_id is None,
             }

@@ -15,8 +15,8 @@ from store.repositories.author_association import ASSOCIATIONS
 
 COLUMNS = (
     "id, repo_id, issue_id, kind, number, author_id, author_association, body, state,"
-    " commit_id, details, pinned_at, pinned_by_id, created_at, updated_at, reported_at,"
-    " changed_at, made_here"
+    " commit_id, details, review_number, pinned_at, pinned_by_id, created_at, updated_at,"
+    " reported_at, changed_at, made_here"
 )
 UNIQUE = "repo_id, kind, number"
 MOST_BODY = 262_144
@@ -147,6 +147,7 @@ def _fields(db: Connection, kind: str, given: Mapping[str, Any], before: Row) ->
     if kind == "line":
         details = before | payload_reader.read_fields(given, DETAILS)
         fields["details"] = orjson.dumps(details).decode()
+        fields["review_number"] = details.get("pull_request_review_id")
     author_id = placeholder_accounts.get_or_create(db, given.get("user"))
     return fields if author_id is None else {**fields, "author_id": author_id}
 

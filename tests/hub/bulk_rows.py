@@ -237,6 +237,13 @@ def on_pull(kind: str) -> Callable[[Connection, World, int], None]:
     return add
 
 
+def in_review(db: Connection, world: World, n: int) -> None:
+    """Add comments on lines of one review, each by another author."""
+    on_pull("line")(db, world, n)
+    sql = "UPDATE issue_comment SET review_number = :review WHERE kind = 'line'"
+    db.execute(sql, review=world.hello.comment)
+
+
 def in_repository(kind: str) -> Callable[[Connection, World, int], None]:
     """Add comments on different pull requests, each by another author."""
 
@@ -567,6 +574,7 @@ FILL: dict[str, Fill] = {
     "issues/list-comments-for-repo": Fill(in_repository("comment")),
     "pulls/list-reviews": Fill(on_pull("review")),
     "pulls/list-review-comments": Fill(on_pull("line")),
+    "pulls/list-comments-for-review": Fill(in_review),
     "pulls/list-review-comments-for-repo": Fill(in_repository("line")),
     "issues/list-labels-for-repo": Fill(labels),
     "issues/list-labels-on-issue": Fill(labels_of_issue),

@@ -15,7 +15,12 @@ from store import Row
 from store.issues import comment_lists, issue_comments, issues, pulls
 from store.issues.comment_lists import CommentSelection
 
-ops = OperationGroup("pulls", pull_number=pulls.get, comment_id=issue_comments.get_line)
+ops = OperationGroup(
+    "pulls",
+    pull_number=pulls.get,
+    comment_id=issue_comments.get_line,
+    review_id=issue_comments.get_review,
+)
 
 
 @ops("GET /repos/{owner}/{repo}/pulls/comments", READ, **FORMS)
@@ -45,6 +50,23 @@ def list_review_comments(
     The comments on its lines. `direction` counts only with `sort`.
     """
     return _page(ctx, repo, page, selection("line", query, issue_id=pull["id"]))
+
+
+@ops(
+    "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments",
+    READ,
+    errors=(410,),
+    **FORMS,
+)
+def list_comments_for_review(
+    ctx: Context, repo: Row, pull: Row, review: Row, page: NumberedPaging
+) -> list[LineComment]:
+    """List comments for a pull request review
+
+    The comments on lines that are in the review, by id.
+    """
+    chosen = CommentSelection("line", issue_id=pull["id"], review=review["number"])
+    return _page(ctx, repo, page, chosen)
 
 
 def _page(

@@ -1054,6 +1054,7 @@ CREATE TABLE issue_comment (
     state TEXT,                         -- of a review: approved, changes_requested, ...
     commit_id TEXT,
     details TEXT NOT NULL,              -- JSON object: the position of a comment on a line
+    review_number BIGINT,               -- the public id of the review with a comment on a line
     pinned_at BIGINT,
     pinned_by_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     created_at BIGINT NOT NULL,
@@ -1076,6 +1077,9 @@ CREATE TABLE deletion (
 );
 
 CREATE INDEX issue_comment_issue ON issue_comment (issue_id, kind, number);
+
+CREATE INDEX issue_comment_review ON issue_comment (issue_id, review_number, number)
+    WHERE review_number IS NOT NULL;
 
 -- The lists of a repository's comments, by each order.
 CREATE INDEX issue_comment_created ON issue_comment (repo_id, kind, created_at, id);

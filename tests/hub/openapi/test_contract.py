@@ -68,6 +68,7 @@ BEYOND |= {
     ("/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", "get"),
     ("/repos/{owner}/{repo}/pulls/{pull_number}/reviews", "get"),
     ("/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", "get"),
+    ("/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments", "get"),
 }
 # Workflows and jobs: `gh run list`, `gh run watch` and `gh workflow list` read them.
 BEYOND |= {

@@ -108,6 +108,22 @@ async def test_comments_on_lines_are_listed(hub: httpx.AsyncClient, platform: Pl
     assert_error(await hub.get(f"{PULLS}/comments/8"), 404)
 
 
+async def test_a_review_has_its_own_comments_on_lines(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    for number in (1, 2):
+        reviewed(platform, number)
+    commented(platform, 5)
+    commented(platform, 6, pull_request_review_id=2)
+    commented(platform, 7)
+    commented(platform, 8, pull_request_review_id=None)
+    assert await ids(hub, f"{PULLS}/2/reviews/1/comments") == [5, 7]
+    assert await ids(hub, f"{PULLS}/2/reviews/2/comments?per_page=1") == [6]
+    assert await ids(hub, f"{PULLS}/2/comments") == [5, 6, 7, 8]
+    for review_id in ("77", "5"):
+        assert_error(await hub.get(f"{PULLS}/2/reviews/{review_id}/comments"), 404)
+
+
 @pytest.mark.parametrize("path", [f"{PULLS}/comments", f"{PULLS}/2/comments"])
 async def test_comments_have_orders_and_a_filter(
     hub: httpx.AsyncClient, platform: Platform, path: str
