@@ -1,6 +1,7 @@
 """Comments on lines of pull requests, as events of a platform reported them."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from hub.api.issues.body_forms import FORMS, BodyForms
 from hub.api.issues.comment_queries import SortedCommentQuery, selection
@@ -23,10 +24,17 @@ ops = OperationGroup(
 )
 
 
+class ListedLineComment(LineComment):
+    """A comment on a line. Its positions in the diff are null if they are not known."""
+
+    position: int | None  # type: ignore[misc]  # it is left out of events and timelines
+    original_position: int | None  # type: ignore[misc]  # the same
+
+
 @ops("GET /repos/{owner}/{repo}/pulls/comments", READ, **FORMS)
 def list_review_comments_for_repo(
     ctx: Context, repo: Row, page: NumberedPaging, query: SortedCommentQuery
-) -> list[LineComment]:
+) -> list[ListedLineComment]:
     """List review comments in a repository
 
     The comments on lines of all pull requests. `direction` counts only with `sort`.
@@ -35,7 +43,7 @@ def list_review_comments_for_repo(
 
 
 @ops("GET /repos/{owner}/{repo}/pulls/comments/{comment_id}", READ, **FORMS)
-def get_review_comment(ctx: Context, repo: Row, comment: Row) -> LineComment:
+def get_review_comment(ctx: Context, repo: Row, comment: Row) -> ListedLineComment:
     """Get a review comment for a pull request"""
     (one,) = _serialize(ctx, repo, [comment])
     return one
@@ -44,7 +52,7 @@ def get_review_comment(ctx: Context, repo: Row, comment: Row) -> LineComment:
 @ops("GET /repos/{owner}/{repo}/pulls/{pull_number}/comments", READ, errors=(410,), **FORMS)
 def list_review_comments(
     ctx: Context, repo: Row, pull: Row, page: NumberedPaging, query: SortedCommentQuery
-) -> list[LineComment]:
+) -> list[ListedLineComment]:
     """List review comments on a pull request
 
     The comments on its lines. `direction` counts only with `sort`.
@@ -60,7 +68,7 @@ def list_review_comments(
 )
 def list_comments_for_review(
     ctx: Context, repo: Row, pull: Row, review: Row, page: NumberedPaging
-) -> list[LineComment]:
+) -> list[ListedLineComment]:
     """List comments for a pull request review
 
     The comments on lines that are in the review, by id.
@@ -71,19 +79,26 @@ def list_comments_for_review(
 
 def _page(
     ctx: Context, repo: Row, page: NumberedPaging, chosen: CommentSelection
-) -> list[LineComment]:
+) -> list[ListedLineComment]:
     page.count(lambda most: comment_lists.count(ctx.db, chosen, most))
     return _serialize(ctx, repo, comment_lists.page(ctx.db, chosen, **page.bounds))
 
 
-def _serialize(ctx: Context, repo: Row, rows: Sequence[Row]) -> list[LineComment]:
+def _serialize(ctx: Context, repo: Row, rows: Sequence[Row]) -> list[ListedLineComment]:
     forms = BodyForms(ctx.media)
     forms.prepare(ctx.db)
     about = issues.of(ctx.db, {row["issue_id"] for row in rows})
     people = simple_users(ctx.urls, ctx.db, {row["author_id"] for row in rows})
     return [
-        line_comment_serializers.one(
-            ctx.urls, repo, about[row["issue_id"]], row, people.get(row["author_id"]), forms
+        _listed(
+            line_comment_serializers.one(
+                ctx.urls, repo, about[row["issue_id"]], row, people.get(row["author_id"]), forms
+            )
         )
         for row in rows
     ]
+
+
+def _listed(shown: LineComment) -> ListedLineComment:
+    positions = {"position": None, "original_position": None}
+    return cast("ListedLineComment", positions | shown)

@@ -101,6 +101,7 @@ async def test_comments_on_lines_are_listed(hub: httpx.AsyncClient, platform: Pl
     assert shown["url"] == f"{BASE}{PULLS}/comments/8"
     assert (shown["path"], shown["line"], shown["body"]) == ("README.md", 8, "*Typo*")
     assert shown["pull_request_review_id"] == 1
+    assert (shown["position"], shown["original_position"]) == (None, None)
     assert (await hub.get(f"{PULLS}/comments/8")).json() == shown
     assert_error(await hub.get(f"{PULLS}/comments/77"), 404)
     platform.report("pull_request_review_comment", "deleted", pull_request=pull(4), comment=line(8))
