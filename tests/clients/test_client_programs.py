@@ -11,7 +11,8 @@ import os
 import shutil
 import ssl
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,40 @@ RUNS: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     ("workflow_job", {"workflow_job": {"id": 9, "run_id": 8, "workflow_name": "Peal"}}),
 )
+SHA = "a" * 40
+ENDS = {
+    end: {"ref": ref, "sha": SHA, "repo": {"full_name": REPOSITORY}}
+    for end, ref in (("head", "oil"), ("base", "main"))
+}
+PULL = 7
+MERGED: dict[str, Any] = {
+    "id": 70,
+    "number": PULL,
+    "title": "Oil the bell",
+    "user": {"login": "grace"},
+    "state": "closed",
+    "created_at": "2026-11-20T09:00:00Z",
+    "updated_at": "2026-11-20T10:00:00Z",
+    "merged_at": "2026-11-20T10:00:00Z",
+    "requested_reviewers": [{"login": "grace"}],
+    **ENDS,
+}
+BY_GRACE: dict[str, Any] = {"user": {"login": "grace"}, "commit_id": SHA}
+REVIEW = {"id": 71, "state": "approved", "body": "It rings", "submitted_at": MERGED["merged_at"]}
+LINE = {"id": 72, "path": "bell.py", "body": "Oil it", "pull_request_review_id": REVIEW["id"]}
+REVIEWED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("push", {"ref": "refs/heads/main", "before": "0" * 40, "after": SHA, "commits": []}),
+    ("pull_request", {"action": "closed", "pull_request": MERGED}),
+    (
+        "pull_request_review",
+        {"action": "submitted", "pull_request": MERGED, "review": BY_GRACE | REVIEW},
+    ),
+    (
+        "pull_request_review_comment",
+        {"action": "created", "pull_request": MERGED, "comment": BY_GRACE | LINE},
+    ),
+)
+"""The events of a merged pull request with a review. The next issue gets the next number."""
 
 
 @dataclass
@@ -144,17 +179,19 @@ async def run(*program: str | Path, **environment: str) -> str:
 async def test_a_python_client_subscribes_and_answers(
     forge: Forge, python: Path, library: str
 ) -> None:
+    report_review(forge)
     program = PROGRAMS / f"with_{library}.py"
     await run(python, program, forge.url, forge.token, REPOSITORY)
-    (text,) = await forge.texts(1)
+    (text,) = await forge.texts(PULL + 1)
     assert text.startswith("Received ")
 
 
 async def test_octokit_subscribes_and_answers(forge: Forge, node_folder: Path) -> None:
+    report_review(forge)
     # Node looks for packages beside the program.
     program = shutil.copy(PROGRAMS / "with_octokit.mjs", node_folder)
     await run("node", program, forge.url, forge.token, REPOSITORY)
-    (text,) = await forge.texts(1)
+    (text,) = await forge.texts(PULL + 1)
     assert text.startswith("Received ")
 
 
@@ -208,6 +245,13 @@ async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
     listed = await run("gh", "api", "--paginate", issues, "--jq", ".[].number", **environment)
     assert listed.split() == [str(json.loads(made)["number"])]
     repository = ("-R", f"{environment['GH_HOST']}/{REPOSITORY}")
+    labels = f"repos/{REPOSITORY}/labels"
+    for words in (("create", "cracked", "--color", "ff0000"), ("edit", "cracked", "-n", "broken")):
+        await run("gh", "label", *words, *repository, **environment)
+    listed = await run("gh", "api", labels, "--jq", ".[].name", **environment)
+    assert listed.split() == ["broken"]
+    await run("gh", "label", "delete", "broken", "--confirm", *repository, **environment)
+    assert json.loads(await run("gh", "api", labels, **environment)) == []
     report_runs(forge, environment["SSL_CERT_FILE"])
     listed = await run("gh", "run", "list", *repository, **environment)
     assert {line.split("\t")[3] for line in listed.splitlines()} == {"Release", ""}
@@ -229,19 +273,32 @@ async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
 
 def report_runs(forge: Forge, authority: str) -> None:
     """Post RUNS, and wait until the worker has made the runs and jobs from them."""
-    origin, runs = forge.url.removesuffix("/api/v3"), f"{forge.url}/repos/{REPOSITORY}/actions/runs"
-    verified = ssl.create_default_context(cafile=authority)
-    headers = {"Authorization": f"Bearer {forge.token}"}
-    with httpx.Client(
-        headers=headers, verify=verified, trust_env=False, timeout=PATIENCE
-    ) as client:
-        for event, payload in RUNS:
-            posted = client.post(f"{origin}/{REPOSITORY}/events/{event}", json=payload)
-            posted.raise_for_status()
+    runs = f"{forge.url}/repos/{REPOSITORY}/actions/runs"
+    with posted(forge, RUNS, verify=ssl.create_default_context(cafile=authority)) as client:
         wait_until(
             lambda: all(client.get(f"{runs}/{run}/jobs").json().get("jobs") for run in (7, 8)),
             "the jobs of both runs are listed",
         )
+
+
+def report_review(forge: Forge) -> None:
+    """Post REVIEWED, and wait until the worker has made a list from its last event."""
+    comments = f"{forge.url}/repos/{REPOSITORY}/pulls/comments"
+    with posted(forge, REVIEWED) as client:
+        wait_until(lambda: client.get(comments).json() != [], "the comment on a line is listed")
+
+
+@contextmanager
+def posted(
+    forge: Forge, events: Iterable[tuple[str, dict[str, Any]]], **how: Any
+) -> Iterator[httpx.Client]:
+    """Post events. Yield the client that did so."""
+    origin, headers = forge.url.removesuffix("/api/v3"), {"Authorization": f"Bearer {forge.token}"}
+    with httpx.Client(headers=headers, trust_env=False, timeout=PATIENCE, **how) as client:
+        for event, payload in events:
+            answer = client.post(f"{origin}/{REPOSITORY}/events/{event}", json=payload)
+            answer.raise_for_status()
+        yield client
 
 
 async def serve_to_gh(site: Site, tmp_path: Path) -> tuple[Forge, dict[str, str]]:

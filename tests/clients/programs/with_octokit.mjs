@@ -45,6 +45,38 @@ const deliveries = await octokit.paginate(octokit.rest.repos.listWebhookDeliveri
   owner, repo, hook_id: hook.id,
 });
 assert.deepEqual(deliveries.filter((one) => one.event === "issues").map((one) => one.guid), [id]);
+await octokit.rest.issues.createLabel({ owner, repo, name: "cracked", color: "ff0000" });
+const { data: label } = await octokit.rest.issues.updateLabel({
+  owner, repo, name: "cracked", new_name: "broken/bell",
+});
+await octokit.rest.issues.deleteLabel({ owner, repo, name: label.name });
+const { data: { number: milestone_number } } = await octokit.rest.issues.createMilestone({
+  owner, repo, title: "Before winter", due_on: "2026-12-01T00:00:00Z",
+});
+const { data: closed } = await octokit.rest.issues.updateMilestone({
+  owner, repo, milestone_number, state: "closed",
+});
+assert.equal(closed.due_on, "2026-12-01T00:00:00Z");
+await octokit.rest.issues.deleteMilestone({ owner, repo, milestone_number });
+const conversation = { owner, repo, issue_number: issue.number };
+await octokit.rest.issues.lock({ ...conversation, lock_reason: "too heated" });
+assert.equal((await octokit.rest.issues.get(conversation)).data.locked, true);
+await octokit.rest.issues.unlock(conversation);
+const { data: [pull] } = await octokit.rest.pulls.list({ owner, repo, state: "closed" });
+const on = { owner, repo, pull_number: pull.number };
+assert.equal((await octokit.rest.pulls.checkIfMerged(on)).status, 204);
+const [review] = await octokit.paginate(octokit.rest.pulls.listReviews, on);
+assert.equal(review.state, "APPROVED");
+const [line] = await octokit.paginate(octokit.rest.pulls.listReviewComments, on);
+const { data: within } = await octokit.rest.pulls.listCommentsForReview({
+  ...on, review_id: review.id,
+});
+assert.deepEqual(within, [line]);
+const { data: asked } = await octokit.rest.pulls.listRequestedReviewers(on);
+assert.deepEqual(asked.users.map((one) => one.login), ["grace"]);
+const said = await octokit.paginate(octokit.rest.issues.listCommentsForRepo, { owner, repo });
+assert.deepEqual(said.map((one) => one.body), [`Received ${id}.`]);
+await octokit.rest.issues.checkUserCanBeAssigned({ owner, repo, assignee: "ada" });
 const ref = "a".repeat(40);
 const { data: commit } = await octokit.rest.repos.getCommit({ owner, repo, ref });
 const plain = { owner, repo, ref: commit.sha, mediaType: { format: "sha" } };
