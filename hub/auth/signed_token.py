@@ -7,7 +7,7 @@ one more package for this module alone.
 import binascii
 import re
 from base64 import urlsafe_b64decode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -31,7 +31,7 @@ class SignedToken:
 
     claims: dict[str, Any]
     signed: bytes
-    signature: bytes
+    signature: bytes = field(repr=False)
 
     def is_signed_by(self, public_key: str) -> bool:
         """Return whether the private half of an RSA key (PEM) has signed the token."""

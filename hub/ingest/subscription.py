@@ -1,6 +1,6 @@
 """Subscriptions: the changes to a repository's hooks that `POST /hub` and the command line make."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hub.ingest import hook_events
 from hub.rest.context import Context
@@ -22,7 +22,7 @@ class Subscription:
     event: str
     callback: str
     json: bool
-    secret: str | None
+    secret: str | None = field(repr=False)
 
 
 def check(wanted: Subscription) -> None:

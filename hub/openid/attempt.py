@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Self
 
 import orjson
@@ -21,9 +21,9 @@ class SignInAttempt:
     the browser does not send the cookie of that session, because another site leads there.
     """
 
-    state: str
-    nonce: str
-    verifier: str
+    state: str = field(repr=False)
+    nonce: str = field(repr=False)
+    verifier: str = field(repr=False)
     next: str
     former: str
     until: int

@@ -1,7 +1,7 @@
 """The verification of ID tokens (OpenID Connect Core, 3.1.3.7)."""
 
 from base64 import urlsafe_b64decode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from joserfc import jws, jwt
@@ -42,7 +42,7 @@ class ExpectedClaims:
 
     issuer: str
     client_id: str
-    nonce: str
+    nonce: str = field(repr=False)
     now: int
 
 

@@ -23,12 +23,12 @@ from hub.http.response import Header, Response
 class Request:
     """A request, and what the pipeline has found out about it."""
 
-    scope: Scope
+    scope: Scope = field(repr=False)
     receive: Receive
     values: Mapping[str, str]
     """The path's parameters."""
     request_id: str = ""
-    headers: dict[bytes, bytes] = field(init=False)
+    headers: dict[bytes, bytes] = field(init=False, repr=False)
     response_headers: list[Header] = field(default_factory=list)
     """Headers for the response, also if it is an error."""
     caller_headers: Sequence[Header] = ()

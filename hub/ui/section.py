@@ -56,7 +56,7 @@ class ActionResult:
     notice: str
     ids: Mapping[str, Any] | None = None
     fields: tuple[str, ...] = ()
-    cookies: Mapping[str, str] = field(default_factory=dict)
+    cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

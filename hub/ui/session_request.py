@@ -36,7 +36,7 @@ class SessionRequest:
 
     services: Services
     request: Request
-    cookies: dict[str, str] = field(init=False)
+    cookies: dict[str, str] = field(init=False, repr=False)
     origin: str = field(init=False)
     """The dashboard's origin as the browser sees it."""
     viewer: DashboardViewer | None = None

@@ -26,7 +26,8 @@ from worker.settings import WorkerSettings
 OPTIONS = {"disable_after": 0}
 
 
-@dataclass(slots=True)
+# Without `repr=False`, it would get a repr of its own, with the secret.
+@dataclass(slots=True, repr=False)
 class WebSubTarget(Target):
     """The destination of a topic's content for one subscriber, until the lease ends."""
 

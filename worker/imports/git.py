@@ -14,7 +14,7 @@ import shutil
 import signal
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ class Remote:
     url: str
     resolved: str = ""
     username: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
 
 
 def environment(home: Path, remote: Remote | None = None) -> dict[str, str]:

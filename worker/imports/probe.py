@@ -7,7 +7,7 @@ import asyncio
 import base64
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import unescape
 from itertools import islice
 from urllib.parse import quote, unquote, urljoin
@@ -71,7 +71,7 @@ class Probe:
     guard: Guard
     client: GuardedClient
     username: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
 
     @property
     def has_credentials(self) -> bool:

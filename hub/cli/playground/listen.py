@@ -5,7 +5,7 @@ import contextlib
 import secrets
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,7 +42,7 @@ class ListenOptions:
     events: tuple[str, ...]
     hook: str | None
     server: str | None
-    token: str | None
+    token: str | None = field(repr=False)
 
 
 class ForwardURL(click.ParamType[str]):

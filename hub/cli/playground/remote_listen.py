@@ -7,7 +7,7 @@ import re
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -42,11 +42,11 @@ class RemoteOptions:
     """The hub, and the hook or the repository whose events are wanted."""
 
     server: str
-    token: str
+    token: str = field(repr=False)
     hook: str | None
     full_name: tuple[str, str] | None
     events: tuple[str, ...]
-    secret: str | None
+    secret: str | None = field(repr=False)
 
 
 async def listen(wanted: RemoteOptions, show: Show, answer: Answerer, ended: asyncio.Event) -> None:

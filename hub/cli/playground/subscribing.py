@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hub.cli.console import lookups
 from hub.cli.service.configuration import Settings
@@ -25,7 +25,7 @@ class SubscriptionOptions:
     url: str
     events: Sequence[str]
     json: bool = True
-    secret: str | None = None
+    secret: str | None = field(default=None, repr=False)
 
 
 def subscribe(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import SecretStr
@@ -19,7 +19,7 @@ class StateChange:
     kind: str
     name: str
     outcome: Outcome
-    value: str | None = None
+    value: str | None = field(default=None, repr=False)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """WebSub requests: those that wait for the verification of their intent, and denials to send."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from store.clock import DAY, MINUTE, SECOND
 from store.database.connection import Connection, Row, json_array
@@ -42,9 +42,9 @@ class WebSubRequest:
     of: Topic
     hub: str
     callback: str
-    secret: str | None
+    secret: str | None = field(repr=False)
     lease_seconds: int
-    verify_token: str | None
+    verify_token: str | None = field(repr=False)
     host: str
     client: str
 
