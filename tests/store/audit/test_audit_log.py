@@ -471,7 +471,7 @@ def test_a_known_digest_shows_that_the_end_was_cut_off(store: Store, tamper: Tam
 
 
 def test_a_known_digest_shows_a_chain_that_was_made_anew(store: Store, tamper: Tampering) -> None:
-    """Whoever has the key file can do that, and the chain itself does not show it."""
+    """With the key file, an attacker can do that, and the chain itself does not show it."""
     number, digest, _ = store.read_sync(audit_log.chain_head)
     tamper("UPDATE audit SET actor = 'eve' WHERE id = 2")
     tamper(*store.read_sync(new_digests))

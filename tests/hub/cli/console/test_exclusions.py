@@ -27,6 +27,9 @@ EXCLUDED = [
     "event show 1 --payload --json",
     "event show 1 --payload --utc",
     "delivery list --follow --since 1h",
+    "delivery list --follow --until 1h",
+    "delivery list --host ci.example --hook 1",
+    "replay --since 1h --host ci.example --hook 1",
     "republish begin --topic '*' --dry-run --rate 5",
     "republish begin --topic '*' --dry-run --no-wait",
 ]

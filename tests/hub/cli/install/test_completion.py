@@ -26,11 +26,11 @@ def offered(*words: str) -> list[str]:
 def test_commands_and_options():
     assert offered("deliv") == ["delivery"]
     assert offered("hook", "") == [
-        "list", "show", "add", "edit", "remove", "ping", "pause", "resume", "silence",
-        "enable", "disable", "rotate-key", "test-filter", "rotate-secret", "ordering-keys", "skip",
-        "discard",
+        "list", "show", "add", "edit", "remove", "ping", "pause", "resume", "retry",
+        "silence", "enable", "disable", "rotate-key", "test-filter", "rotate-secret",
+        "ordering-keys", "skip", "discard",
     ]  # fmt: skip
-    assert offered("hooks", "r") == ["remove", "resume", "rotate-key", "rotate-secret"], (
+    assert offered("hooks", "r") == ["remove", "resume", "retry", "rotate-key", "rotate-secret"], (
         "the former word `hooks` is completed, too"
     )
     assert "--follow" in offered("delivery", "list", "--f")
