@@ -109,6 +109,7 @@ def newest(
     before: int | None = None,
     name: str | None = None,
     repo_id: int | None = None,
+    token_id: int | None = None,
     unwanted: bool = False,
 ) -> list[Row]:
     """Return the newest events, however many have to be examined for that.
@@ -122,6 +123,7 @@ def newest(
             "e.id < :before": before,
             "e.name = :name": name,
             "e.repo_id = :repo_id": repo_id,
+            "e.token_id = :token_id": token_id,
             f"({counted}) = 0": unwanted,
         }
     )

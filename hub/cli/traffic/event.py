@@ -3,7 +3,7 @@
 import click
 
 from hub.cli.console import lookups, options, output, suggestions
-from hub.cli.console.arguments import FullNameType, WordType
+from hub.cli.console.arguments import FullNameType, IdType, WordType
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
 from store.delivery import event_queries
@@ -27,11 +27,20 @@ def event() -> None:
     """List the received events, or show one with its payload and deliveries."""
 
 
-@event.command("list", examples=["tocsin event list", "tocsin event list --unwanted"])
+@event.command(
+    "list",
+    examples=[
+        "tocsin event list",
+        "tocsin event list --unwanted",
+        "tocsin event list --token 3 --limit 5",
+    ],
+)
 @click.option("--unwanted", is_flag=True, help="Only events that no hook had subscribed to.")
 @click.option("--event", "name", type=WordType(), help="Only events of this name.",
               shell_complete=suggestions.event_names)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
+@click.option("--token", "token_id", type=IdType(), metavar="ID",
+              help="Only events that this token posted, also if it was removed.")  # fmt: skip
 @options.limit
 @options.listing_of_store
 def list_events(
@@ -39,6 +48,7 @@ def list_events(
     unwanted: bool,
     name: str | None,
     full_name: tuple[str, str] | None,
+    token_id: int | None,
     limit: int,
     as_json: bool,
 ) -> None:
@@ -46,7 +56,9 @@ def list_events(
 
     def find(db: Connection) -> list[Row]:
         repo_id = lookups.repository_id(db, full_name)
-        return event_queries.newest(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
+        return event_queries.newest(
+            db, limit=limit, name=name, repo_id=repo_id, token_id=token_id, unwanted=unwanted
+        )
 
     rows = [_shape(row) for row in store.read_sync(find)]
     output.print_rows(

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from store import Connection, Store
-from store.delivery import rejections
+from store.delivery import events, rejections
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 
 pytestmark = pytest.mark.usefixtures("url")
@@ -94,3 +95,15 @@ def test_a_delivery_says_which_secret_made_its_signature(run, store: Store, hook
     store.write_sync(lambda db: hooks.update(db, hooks.by_id(db, hook_id), secret="another"))
     (attempt,) = json.loads(run("delivery", "show", 1, "--json").stdout)["attempts"]
     assert attempt["signatures"] == {HEADER: "made with an earlier secret"}
+
+
+def test_the_events_of_a_token_are_listed(run, listed, store: Store, hook_id):
+    posted = [
+        IncomingEvent(1, f"by-{number}", 1, "push", b"{}", token_id=number) for number in (7, 8)
+    ]
+    store.write_sync(events.accept_all, posted)
+    assert [row["guid"] for row in listed("event", "list", "--token", 7)] == ["by-7"]
+    assert listed("event", "list", "--token", 9) == []
+    event_id = listed("event", "list", "--token", 7)[0]["id"]
+    shown = json.loads(run("event", "show", event_id, "--json").stdout)
+    assert shown["from"] == "posted with the token 7, which was deleted since"
