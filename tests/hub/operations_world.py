@@ -568,6 +568,7 @@ def _issue(db: Connection, repo: Row, number: int, comment: int) -> tuple[int, i
     label = {"label": {"name": "bug", "color": "ff0000"}}
     issue_events.add(db, issue, [IssueEventData("labeled", repo["owner_id"], db.now, label)])
     said = {"id": comment, "user": given["user"], "body": "Indeed"}
+    said["pull_request_review_id"] = comment
     event = projection_table.projected_events(db)
     for kind in ("comment", "review", "line"):
         issue_comment_projection.put_comment(db, repo, issue, kind, said, event)
