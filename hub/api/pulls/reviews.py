@@ -1,7 +1,6 @@
 """Reviews of pull requests, as events of a platform reported them, and who is asked for one."""
 
 from collections.abc import Sequence
-from typing import Literal, cast
 
 from typing_extensions import TypedDict
 
@@ -21,14 +20,6 @@ from store.issues.comment_lists import CommentSelection
 ops = OperationGroup("pulls", pull_number=pulls.get, review_id=issue_comments.get_review)
 
 
-class ListedReview(Review):
-    """A review. Events have its state in lower case."""
-
-    state: Literal[  # type: ignore[misc]  # a text in events
-        "APPROVED", "CHANGES_REQUESTED", "COMMENTED", "DISMISSED", "PENDING"
-    ]
-
-
 class RequestedReviewers(TypedDict):
     users: list[SimpleUser]
     teams: list[EventTeam]
@@ -45,10 +36,11 @@ def list_requested_reviewers(ctx: Context, repo: Row, pull: Row) -> RequestedRev
 
 
 @ops("GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews", READ, errors=(410,), **FORMS)
-def list_reviews(ctx: Context, repo: Row, pull: Row, page: NumberedPaging) -> list[ListedReview]:
+def list_reviews(ctx: Context, repo: Row, pull: Row, page: NumberedPaging) -> list[Review]:
     """List reviews for a pull request
 
-    The oldest first. Reviews that no event has reported are not known.
+    The oldest first. Reviews that no event has reported are not known. The state is in upper case
+    here, and in lower case in events.
     """
     chosen = CommentSelection("review", issue_id=pull["id"])
     page.count(lambda most: comment_lists.count(ctx.db, chosen, most))
@@ -61,13 +53,13 @@ def list_reviews(ctx: Context, repo: Row, pull: Row, page: NumberedPaging) -> li
     errors=(410,),
     **FORMS,
 )
-def get_review(ctx: Context, repo: Row, pull: Row, review: Row) -> ListedReview:
+def get_review(ctx: Context, repo: Row, pull: Row, review: Row) -> Review:
     """Get a review for a pull request"""
     (one,) = _serialize(ctx, repo, pull, [review])
     return one
 
 
-def _serialize(ctx: Context, repo: Row, pull: Row, rows: Sequence[Row]) -> list[ListedReview]:
+def _serialize(ctx: Context, repo: Row, pull: Row, rows: Sequence[Row]) -> list[Review]:
     forms = BodyForms(ctx.media)
     forms.prepare(ctx.db)
     people = simple_users(ctx.urls, ctx.db, {row["author_id"] for row in rows})
@@ -76,5 +68,6 @@ def _serialize(ctx: Context, repo: Row, pull: Row, rows: Sequence[Row]) -> list[
         author = people.get(row["author_id"])
         text = row | {"body": row["body"] or ""}
         shown = review_serializers.one(ctx.urls, repo, pull, text, author, forms)
-        found.append(cast("ListedReview", {**shown, "state": shown["state"].upper()}))
+        shown["state"] = shown["state"].upper()
+        found.append(shown)
     return found
