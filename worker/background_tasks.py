@@ -2,20 +2,16 @@
 
 import asyncio
 from collections.abc import Coroutine
-from functools import cached_property
 from typing import Any
 
+from worker.loop_bound import LoopBound
 
-class BackgroundTasks:
+
+class BackgroundTasks(LoopBound):
     """Tasks in the background, with references that keep them from being garbage-collected."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-
-    @cached_property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        # Cached, because `get_running_loop` is a system call in Python 3.11.
-        return asyncio.get_running_loop()
 
     def __len__(self) -> int:
         return len(self._tasks)

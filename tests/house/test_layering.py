@@ -31,8 +31,8 @@ ORDER = {
         " pg_migration backup"
     ),
     "worker": (
-        "tuning background_tasks slices scheduler settings publishing http signing senders"
-        " endpoint_access delivery pull websub imports mail jobs job_table service"
+        "tuning loop_bound background_tasks slices scheduler settings publishing http signing"
+        " senders endpoint_access delivery pull websub imports mail jobs job_table service"
     ),
     "hub": (
         "http admin_settings server_settings rate_limit_settings openid_settings settings auth rest"

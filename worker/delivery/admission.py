@@ -11,13 +11,12 @@ While `blocked` returns True, nothing starts: the outcomes could not be recorded
 have ended. The code that ends this state calls `wake`.
 """
 
-import asyncio
 from collections.abc import Callable
-from functools import cached_property
 from time import thread_time
 
 from worker.delivery.concurrency import UNKNOWN_HOST, FairSemaphore, Permit
 from worker.delivery.lane import Lane
+from worker.loop_bound import LoopBound
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
 
@@ -35,7 +34,7 @@ IDLE, COST = 0.4, 70e-6
 CONTENDED_SECONDS = 0.03
 
 
-class Admission:
+class Admission(LoopBound):
     """The limits under which lanes get permits.
 
     `start` is called with a lane whose turn it is. `rested` is called with a lane whose timer has
@@ -63,12 +62,6 @@ class Admission:
         self._quantum = tuning.quantum
         self.closed = False
         """Whether starting has ended for good."""
-
-    @cached_property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        # Cached, because `get_running_loop` is a system call in Python 3.11, and each delivery
-        # needs it several times.
-        return asyncio.get_running_loop()
 
     def change(self, settings: WorkerSettings) -> None:
         """Apply these limits from now on."""
@@ -180,7 +173,7 @@ class Admission:
             self._on_rested(lane)
 
 
-class StartThrottle:
+class StartThrottle(LoopBound):
     """The limit of how many deliveries start in one pass of the event loop.
 
     `pending_writes` returns how many callers wait for the store. `resume` is called when more may
@@ -203,11 +196,6 @@ class StartThrottle:
         self._counted_at = self._busy = 0.0
         self.exhausted = False
         """Whether nothing more may start in this pass."""
-
-    @cached_property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        # Cached, because `get_running_loop` is a system call in Python 3.11.
-        return asyncio.get_running_loop()
 
     def count(self) -> None:
         """Count one start."""

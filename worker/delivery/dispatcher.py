@@ -1,9 +1,8 @@
 """The dispatcher: it takes each delivery from the wake-up to its recorded outcome."""
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 
 from store import Store
 from store.database.backoff import backoff_delay
@@ -34,6 +33,7 @@ from worker.endpoint_access.token_cache import TokenCache
 from worker.http.answer import Shortage, Withheld
 from worker.http.guard import Guard
 from worker.http.transport import HttpSender
+from worker.loop_bound import LoopBound
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
 
@@ -43,7 +43,7 @@ Run = tuple[Lane, QueuedDelivery, Permit]
 """Deliveries of a lane with one permit, one after another: the lane, the first one, the permit."""
 
 
-class Dispatcher:
+class Dispatcher(LoopBound):
     """The dispatcher of a worker, with all parts of the delivery loop."""
 
     def __init__(
@@ -106,12 +106,6 @@ class Dispatcher:
         self.metrics.buffered.read = lambda: self.queued
         self.metrics.cooling_down.read = lambda: self.lanes.cooling_down
         self.metrics.held.read = lambda: self.admission.semaphore.held
-
-    @cached_property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        # Cached, because `get_running_loop` is a system call in Python 3.11, and each delivery
-        # needs it several times.
-        return asyncio.get_running_loop()
 
     # Starting deliveries.
 

@@ -3,13 +3,13 @@
 An outage of the store does not count as a standstill: the call ends with an error and is repeated.
 """
 
-import asyncio
 import contextlib
 from collections.abc import Iterator
-from functools import cached_property
+
+from worker.loop_bound import LoopBound
 
 
-class Watchdog:
+class Watchdog(LoopBound):
     """The work under way, and the deadlines of each part.
 
     Times are in seconds of the event loop's clock.
@@ -18,11 +18,6 @@ class Watchdog:
     def __init__(self) -> None:
         self._watched: dict[object, tuple[str, float]] = {}
         self._deadlines: dict[str, float] = {}
-
-    @cached_property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        # Cached, because `get_running_loop` is a system call in Python 3.11.
-        return asyncio.get_running_loop()
 
     @contextlib.contextmanager
     def watch(self, part: str) -> Iterator[None]:

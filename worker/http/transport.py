@@ -3,7 +3,6 @@
 import asyncio
 import ssl
 from collections.abc import Callable
-from functools import cached_property
 from time import perf_counter
 from typing import Protocol
 
@@ -13,6 +12,7 @@ from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.http.pool import Pool
 from worker.http.tls_contexts import TlsChoice
+from worker.loop_bound import LoopBound
 
 __all__ = ["MAX_BODY", "USER_AGENT", "ExchangeResult", "HttpSender", "Transport"]
 
@@ -50,7 +50,7 @@ class HttpSender(Protocol):
         ...
 
 
-class Transport:
+class Transport(LoopBound):
     """A sender of requests, with connections that it keeps for the next ones.
 
     `idle_seconds` is how long an unused connection is kept, or up to half as long again.
@@ -70,11 +70,6 @@ class Transport:
         self._guard = guard
         self.pool = Pool(idle_seconds, idle_per_origin, idle_total)
         self._dialler = Dialler(guard, self.pool, verify_context)
-
-    @cached_property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        # Cached, because `get_running_loop` is a system call in Python 3.11.
-        return asyncio.get_running_loop()
 
     async def post(
         self,

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from functools import cached_property
 
 from store.database.backoff import backoff_delay
 from worker.background_tasks import BackgroundTasks
+from worker.loop_bound import LoopBound
 from worker.senders.child import SenderChild
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
@@ -21,7 +21,7 @@ CHECK_INTERVAL = 1.0
 CLOSE_SECONDS = 2.0
 
 
-class SenderSupervisor:
+class SenderSupervisor(LoopBound):
     """The sender processes of a worker, at most `most`.
 
     `on_death` is called when a process has ended although nobody ended it.
@@ -45,11 +45,6 @@ class SenderSupervisor:
         self._starting = self._closed = False
         self._checks: asyncio.TimerHandle | None = None
         self._tasks = BackgroundTasks()
-
-    @cached_property
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        # Cached, because `get_running_loop` is a system call in Python 3.11.
-        return asyncio.get_running_loop()
 
     def choose(self) -> SenderChild | None:
         """Return the process with the fewest requests in flight.
