@@ -10,6 +10,7 @@ from store import Row, Store
 from store.clock import SECOND
 from store.delivery.websub import websub, websub_foreign, websub_requests
 from store.errors import StoreError, Unusable
+from worker.background_tasks import BackgroundTasks
 from worker.http.client import FetchedResponse, GuardedClient, RequestFailed
 from worker.settings import WorkerSettings
 from worker.websub.fetch import fetch_topic
@@ -30,8 +31,8 @@ class WebSubTasks:
         self._client = client
         self._polling: asyncio.Task[None] | None = None
         self._again = False
-        self._verifications: set[asyncio.Task[None]] = set()
-        self._fetches: set[asyncio.Task[None]] = set()
+        self._verifications = BackgroundTasks(self.wake)
+        self._fetches = BackgroundTasks(self.wake)
         self._parsing = asyncio.Lock()
         self._claimed_ids: set[int] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -73,7 +74,7 @@ class WebSubTasks:
             return
         for request in await self._store.write(websub_requests.claim, room):
             self._claimed_ids.add(request["id"])
-            self._spawn(self._verify(request), self._verifications)
+            self._verifications.start(self._run(self._verify(request)))
 
     async def _claim_topics(self) -> None:
         # Verifications do not count: slow subscribers must not keep back topics, nor the reverse.
@@ -88,7 +89,7 @@ class WebSubTasks:
             self._wake_after(wait)
             return
         for topic in await self._store.write(websub_foreign.claim, room):
-            self._spawn(self._fetch(topic), self._fetches)
+            self._fetches.start(self._run(self._fetch(topic)))
 
     def _fetch(self, topic: Row) -> Coroutine[Any, Any, None]:
         return fetch_topic(self._store, self._settings, self._client, topic, self._parsing)
@@ -97,15 +98,6 @@ class WebSubTasks:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(wait, self.wake)
-
-    def _spawn(self, work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> None:
-        def end(task: asyncio.Task[None]) -> None:
-            tasks.discard(task)
-            self.wake()
-
-        task = asyncio.get_running_loop().create_task(self._run(work))
-        tasks.add(task)
-        task.add_done_callback(end)
 
     async def _run(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -154,11 +146,11 @@ class WebSubTasks:
         self._stopping = True
         if self._timer is not None:
             self._timer.cancel()
-        under_way = self._verifications | self._fetches
-        tasks = [*under_way, *([self._polling] if self._polling is not None else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._polling is not None:
+            self._polling.cancel()
+            await asyncio.gather(self._polling, return_exceptions=True)
+        for tasks in (self._verifications, self._fetches):
+            await tasks.stop()
         if self._claimed_ids:
             with contextlib.suppress(StoreError):
                 await self._store.write(websub_requests.release, [*self._claimed_ids])
