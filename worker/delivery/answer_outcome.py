@@ -11,7 +11,7 @@ from store.clock import SECOND
 from store.delivery.outcomes.outcome import Outcome
 from store.ordering.delivery_states import DEAD, DELIVERED, WAITING
 from worker.delivery.lane import QueuedDelivery
-from worker.delivery.payload_cache import Payload
+from worker.delivery.payload import Payload
 from worker.delivery.policy import Policy
 from worker.delivery.target import Target
 from worker.http.answer import ExchangeResult, internal_error

@@ -17,7 +17,8 @@ from store.errors import Busy, Unavailable
 from store.jobs.jobs import JOBS_WAKEUP
 from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.lane_table import LaneTable
-from worker.delivery.payload_cache import Payload, PayloadCache
+from worker.delivery.payload import Payload
+from worker.delivery.payload_cache import PayloadCache
 from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")

@@ -11,7 +11,8 @@ from store.trace_context import TraceContext
 from worker.delivery.answer_outcome import outcome_of, with_event
 from worker.delivery.lane import Lane, QueuedDelivery
 from worker.delivery.ordering_headers import with_ordering
-from worker.delivery.payload_cache import Payload, PayloadCache
+from worker.delivery.payload import Payload
+from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.endpoint_access.access import EndpointAccess

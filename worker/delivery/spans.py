@@ -8,7 +8,7 @@ from store.ordering.delivery_states import DELIVERED
 from store.trace_context import SAMPLED
 from store.tracing import Kind, Span, Tracer, Value
 from worker.delivery.metrics import stage_of
-from worker.delivery.payload_cache import Payload
+from worker.delivery.payload import Payload
 from worker.delivery.target import Target
 
 SYSTEM = "tocsin"

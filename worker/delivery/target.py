@@ -10,7 +10,8 @@ from store.formats.cloudevents import PREFIX
 from store.formats.formats import PLATFORM, Rendered
 from store.hook_state.hook_health import Cooldown
 from store.trace_context import TraceContext
-from worker.delivery.payload_cache import Payload, PayloadCache
+from worker.delivery.payload import Payload
+from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.policy import Policy
 from worker.endpoint_access.access import EndpointAccess
 from worker.endpoint_access.handshake import HandshakeRequest

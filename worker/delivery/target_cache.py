@@ -3,14 +3,16 @@
 import asyncio
 import logging
 from collections.abc import Collection
+from math import log2
 
 from store import Connection, Store
+from store.clock import SECOND
 from store.delivery import fan_out, leases
 from store.hook_state import hook_pauses
+from store.hook_state.hook_health import Cooldown
 from store.hooks import hook_handshakes
 from worker.delivery.concurrency import UNKNOWN_HOST
 from worker.delivery.lane import Lane, QueuedDelivery
-from worker.delivery.restored_lane import restore
 from worker.delivery.target import Target
 from worker.delivery.target_loader import load_target
 from worker.delivery.websub_target import load_websub_target
@@ -150,3 +152,29 @@ def _set_host(lane: Lane, target: Target | None) -> None:
         # `lane.machine` may still be an address of the former host.
         lane.host = host
         lane.machine = UNKNOWN_HOST if endpoint is None else endpoint.host
+
+
+def restore(lane: Lane, now: int, loop_now: float) -> None:
+    """Continue as the lane of a failing hook, when the hook is read for the first time.
+
+    The hook was failing before this worker had the lane, such as before a restart.
+
+    `now` is in microseconds, and `loop_now` is the time of the event loop's clock.
+    """
+    if lane.restored or lane.target is None:
+        return
+    lane.restored = True
+    if not lane.target.failing:
+        return
+    lane.window = 1
+    rest, breaker = lane.target.rest, lane.target.policy.breaker
+    if rest is not None and breaker:
+        lane.failures = breaker + _doublings(rest, lane.tuning.first_cooldown)
+        left = min((rest.until - now) / SECOND, lane.tuning.max_cooldown)
+        lane.cooldown_until = loop_now + left if left > 0 else 0.0
+
+
+def _doublings(rest: Cooldown, first_cooldown: float) -> int:
+    """Return how often the cooldown was doubled before the rest."""
+    times = rest.length / SECOND / first_cooldown
+    return round(log2(times)) if times > 1 else 0

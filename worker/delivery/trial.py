@@ -7,7 +7,7 @@ from store.errors import Busy
 from store.hooks.trial import TrialAnswer, TrialRequest
 from worker.delivery.batches.request import Member, body_of, element_of, head_of
 from worker.delivery.lane import QueuedDelivery
-from worker.delivery.payload_cache import Payload
+from worker.delivery.payload import Payload
 from worker.delivery.target import Target
 from worker.delivery.target_loader import make_target, signatures_of
 from worker.endpoint_access.exchange import post

@@ -13,7 +13,8 @@ from store.delivery.websub import websub
 from store.delivery.websub.websub_topics import FEEDS, Topic
 from store.errors import Unusable
 from store.formats.formats import Rendered
-from worker.delivery.payload_cache import Payload, PayloadCache
+from worker.delivery.payload import Payload
+from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.policy import policy_for
 from worker.delivery.target import REPUBLISHED, Target
 from worker.http.addresses import Refused

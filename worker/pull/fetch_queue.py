@@ -21,7 +21,7 @@ from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejecti
 from store.pull.pull_leases import ENDING, Result
 from store.tracing import Tracer
 from worker.delivery.lane import QueuedDelivery
-from worker.delivery.payload_cache import Payload
+from worker.delivery.payload import Payload
 from worker.delivery.send import undeliverable_reason
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target

@@ -11,7 +11,7 @@ from store.pull.fetching import Fetch, FetchedDelivery
 from store.pull.pull_leases import NewLease
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.ordering_headers import with_ordering
-from worker.delivery.payload_cache import Payload
+from worker.delivery.payload import Payload
 from worker.delivery.target import Target
 
 

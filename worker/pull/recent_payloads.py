@@ -4,7 +4,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from store import Connection
-from worker.delivery.payload_cache import Payload, read_payloads
+from worker.delivery.payload import Payload
+from worker.delivery.payload_cache import read_payloads
 
 MAX_BYTES = 16 * 1024 * 1024
 

@@ -10,15 +10,10 @@ from hypothesis import strategies as st
 from worker_harness import WorkerHarness
 
 from store import Connection
+from worker.delivery import payload as payload_module
 from worker.delivery import payload_cache as module
-from worker.delivery.payload_cache import (
-    ENTRY,
-    PIECE,
-    Payload,
-    PayloadCache,
-    form_encode,
-    read_payloads,
-)
+from worker.delivery.payload import ENTRY, PIECE, Payload, form_encode
+from worker.delivery.payload_cache import PayloadCache, read_payloads
 
 
 @given(st.binary())
@@ -64,7 +59,7 @@ def test_many_subscribers_ask_once_whether_a_topic_publishes_an_event(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = []
-    monkeypatch.setattr(module, "is_published", lambda *given: asked.append(given) or False)
+    monkeypatch.setattr(payload_module, "is_published", lambda *given: asked.append(given) or False)
     payload = Payload("push", "1", b'{"private":true}')
     assert [payload.is_published for _ in range(3)] == [False] * 3
     assert asked == [("push", b'{"private":true}')]
@@ -79,7 +74,7 @@ async def test_one_event_to_many_form_hooks_is_encoded_once(
         built.append(body)
         return form_encode(body)
 
-    monkeypatch.setattr(module, "form_encode", counted)
+    monkeypatch.setattr(payload_module, "form_encode", counted)
     for _ in range(5):
         harness.hook(content_type="form")
     harness.hook(content_type="json")

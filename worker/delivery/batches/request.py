@@ -7,7 +7,7 @@ from store.formats import batches
 from store.formats.formats import HEADER, PLATFORM
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.ordering_headers import with_ordering
-from worker.delivery.payload_cache import Payload
+from worker.delivery.payload import Payload
 from worker.delivery.target import REPUBLISHED, Target
 
 
