@@ -23,7 +23,7 @@ from worker.delivery.metrics import WorkerMetrics
 from worker.delivery.outcome_handler import OutcomeHandler
 from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.recorder import Recorder
-from worker.delivery.send import DeliverySender
+from worker.delivery.send import DeliverySender, SendChecks
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.delivery.target_cache import TargetCache
@@ -211,15 +211,13 @@ class Dispatcher(LoopBound):
                 raise Withheld
             if not self.admission.assign_host(lane, permit):
                 raise Withheld
-            may_send = partial(self.leased.holds, lease_id)
+            checks = SendChecks(lease_id, partial(self.leased.holds, lease_id), may_reach)
             if target is not None and target.policy.batch is not None:
                 results = await self._batches.attempt(
-                    target, target.policy.batch, lane, item, lease_id, may_send, may_reach
+                    target, target.policy.batch, lane, item, checks
                 )
             else:
-                outcome = await self._sender.attempt(
-                    target, item, lane, lease_id, may_send, may_reach
-                )
+                outcome = await self._sender.attempt(target, item, lane, checks)
         except Shortage as shortage:
             # The receiver has no part in this, so its hook gets no failure. The name is another
             # than below, because mypyc lets a name have only one type.

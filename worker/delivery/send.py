@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from store import Store
 from store.clock import SECOND
@@ -25,6 +26,15 @@ from worker.signing.secret_rotation import SecretOverlap
 from worker.signing.signatures import UNSIGNED, SigningRequest
 
 log = logging.getLogger("tocsin.worker")
+
+
+@dataclass(slots=True)
+class SendChecks:
+    """The lease of a delivery, and the checks right before it is sent (HttpSender)."""
+
+    lease_id: int
+    may_send: Callable[[], bool]
+    may_reach: Callable[[str], bool]
 
 
 class DeliverySender:
@@ -53,9 +63,7 @@ class DeliverySender:
         target: Target | None,
         item: QueuedDelivery,
         lane: Lane,
-        lease_id: int,
-        may_send: Callable[[], bool],
-        may_reach: Callable[[str], bool],
+        checks: SendChecks,
     ) -> Outcome | None:
         """Make one attempt. Return None if the delivery was marked dead instead.
 
@@ -71,16 +79,14 @@ class DeliverySender:
         reason = undeliverable_reason(target, payload, item, started)
         if reason is not None:
             await self._store.write_relaxed(
-                deliveries.mark_dead, lease_id, [item.delivery_id], reason
+                deliveries.mark_dead, checks.lease_id, [item.delivery_id], reason
             )
             return None
         assert target is not None
         assert payload is not None
         span = None if self._spans is None else self._spans.start(payload, started)
         trace = payload.trace if span is None else span.context
-        outcome = await self._send(
-            target, payload, item, lane.hook_id, lease_id, may_send, may_reach, started, trace
-        )
+        outcome = await self._send(target, payload, item, lane.hook_id, checks, started, trace)
         if self._spans is not None and span is not None:
             self._spans.end(span, target, payload, outcome)
         return outcome
@@ -91,17 +97,13 @@ class DeliverySender:
         payload: Payload,
         item: QueuedDelivery,
         hook_id: int,
-        lease_id: int,
-        may_send: Callable[[], bool],
-        may_reach: Callable[[str], bool],
+        checks: SendChecks,
         started: int,
         trace: TraceContext | None,
     ) -> Outcome:
         head, answer = "", None
         timestamp = started // SECOND
-        overlap = target.signatures.overlap
-        if overlap is not None and not overlap.is_active(timestamp):
-            overlap = None
+        overlap = target.signatures.overlap_at(timestamp)
         new_first = overlap is not None and overlap.new_first(item.delivery_id)
         signing = self._signing(target, overlap, payload, timestamp)
         try:
@@ -116,7 +118,7 @@ class DeliverySender:
             plain = head
             if target.access is not None:
                 head = target.access.recorded_head(plain)
-            answer = await self.request(target, plain, rendered.body, may_send, may_reach, signing)
+            answer = await self.request(target, plain, rendered.body, checks, signing)
             if signing is not None:
                 head = head.replace(UNSIGNED, answer.signatures, 1)
         except Withheld:
@@ -127,7 +129,7 @@ class DeliverySender:
             answer = answer or ExchangeResult()
             answer.error = internal_error(error)
         ended = self._store.clock.now()
-        outcome = outcome_of(target, item, hook_id, lease_id, answer, head, started, ended)
+        outcome = outcome_of(target, item, hook_id, checks.lease_id, answer, head, started, ended)
         if overlap is not None:
             outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
         return with_event(outcome, target, payload, item)
@@ -146,8 +148,7 @@ class DeliverySender:
         target: Target,
         head: str,
         body: bytes,
-        may_send: Callable[[], bool],
-        may_reach: Callable[[str], bool],
+        checks: SendChecks,
         signing: SigningRequest | None = None,
     ) -> Awaitable[ExchangeResult]:
         """Send a request, with an access token if the endpoint demands one.
@@ -155,8 +156,8 @@ class DeliverySender:
         With `signing`, the head is not signed yet.
         """
         if target.access is None:
-            return self._post(target, head, body, may_send, may_reach, signing)
-        return self._with_access(target, target.access, head, body, may_send, may_reach, signing)
+            return self._post(target, head, body, checks, signing)
+        return self._with_access(target, target.access, head, body, checks, signing)
 
     async def _with_access(
         self,
@@ -164,12 +165,11 @@ class DeliverySender:
         access: EndpointAccess,
         head: str,
         body: bytes,
-        may_send: Callable[[], bool],
-        may_reach: Callable[[str], bool],
+        checks: SendChecks,
         signing: SigningRequest | None,
     ) -> ExchangeResult:
         def send(sent: str, seconds: float) -> Awaitable[ExchangeResult]:
-            return self._post(target, sent, body, may_send, may_reach, signing, seconds)
+            return self._post(target, sent, body, checks, signing, seconds)
 
         if target.endpoint is None:
             return await send(head, 0)
@@ -180,8 +180,7 @@ class DeliverySender:
         target: Target,
         head: str,
         body: bytes,
-        may_send: Callable[[], bool],
-        may_reach: Callable[[str], bool],
+        checks: SendChecks,
         signing: SigningRequest | None,
         seconds: float | None = None,
     ) -> ExchangeResult:
@@ -196,8 +195,8 @@ class DeliverySender:
                 signing,
                 deadline=deadline,
                 verify_tls=target.verify_tls,
-                may_send=may_send,
-                may_reach=may_reach,
+                may_send=checks.may_send,
+                may_reach=checks.may_reach,
             )
         return await self._sender.post(
             target.endpoint,
@@ -205,8 +204,8 @@ class DeliverySender:
             body,
             deadline=deadline,
             verify_tls=target.verify_tls,
-            may_send=may_send,
-            may_reach=may_reach,
+            may_send=checks.may_send,
+            may_reach=checks.may_reach,
         )
 
 

@@ -41,7 +41,8 @@ class DeliverySignatures:
         lines: list[str] = []
         standard: list[str] = []
         if self.signer is not None:
-            former = self._former(timestamp)
+            overlap = self.overlap_at(timestamp)
+            former = None if overlap is None else overlap.signer
             lines = self._platform(self.signer, former, body, new_first)
             if "v1" in self.wanted:
                 standard.append(self.signer.standard(guid, timestamp, body))
@@ -55,9 +56,10 @@ class DeliverySignatures:
             lines.append(f"webhook-signature: {' '.join(standard)}\r\n")
         return "".join(lines)
 
-    def _former(self, timestamp: int) -> Signer | None:
+    def overlap_at(self, timestamp: int) -> "SecretOverlap | None":
+        """Return the overlap in which two secrets sign at this time (seconds), or None."""
         overlap = self.overlap
-        return overlap.signer if overlap is not None and overlap.is_active(timestamp) else None
+        return overlap if overlap is not None and overlap.is_active(timestamp) else None
 
     def _platform(
         self, signer: Signer, former: Signer | None, body: bytes, new_first: bool

@@ -19,7 +19,7 @@ from worker.delivery.batches.request import Member, body_of, element_of, head_of
 from worker.delivery.lane import Lane, QueuedDelivery, next_events
 from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.payload_cache import PayloadCache
-from worker.delivery.send import DeliverySender, undeliverable_reason
+from worker.delivery.send import DeliverySender, SendChecks, undeliverable_reason
 from worker.delivery.spans import DeliverySpans
 from worker.delivery.target import Target
 from worker.http.answer import ExchangeResult, Withheld, internal_error
@@ -71,9 +71,7 @@ class BatchSender:
         limits: BatchOptions,
         lane: Lane,
         first: QueuedDelivery,
-        lease_id: int,
-        may_send: Callable[[], bool],
-        may_reach: Callable[[str], bool],
+        checks: SendChecks,
     ) -> list[Result]:
         """Make one attempt with `first` and the deliveries of the lane that go with it.
 
@@ -85,13 +83,13 @@ class BatchSender:
         group = take(limits, first, lane.queue, lambda: self._leased.pop(lane))
         try:
             group += await claim_followers(
-                self._leased, lane.hook_id, first, lease_id, limits.max_events
+                self._leased, lane.hook_id, first, checks.lease_id, limits.max_events
             )
-            members, dropped = await self._members(target, limits, lane, group, lease_id)
+            members, dropped = await self._members(target, limits, lane, group, checks.lease_id)
             self._start(lane)
-            outcomes = await self._send(target, members, lane, lease_id, may_send, may_reach)
+            outcomes = await self._send(target, members, lane, checks)
         except BaseException:
-            self._put_back(lane, group[1:], lease_id)
+            self._put_back(lane, group[1:], checks.lease_id)
             raise
         sent = [(member.item, outcome) for member, outcome in zip(members, outcomes, strict=True)]
         return [*sent, *((item, None) for item in dropped)]
@@ -163,19 +161,15 @@ class BatchSender:
         target: Target,
         members: Sequence[Member],
         lane: Lane,
-        lease_id: int,
-        may_send: Callable[[], bool],
-        may_reach: Callable[[str], bool],
+        checks: SendChecks,
     ) -> list[Outcome]:
         if not members:
             return []
         if self._spans is None:
-            return await self._exchange(target, members, lane, lease_id, may_send, may_reach, None)
+            return await self._exchange(target, members, lane, checks, None)
         payloads = (member.payload for member in members)
         span = self._spans.start_batch(payloads, self._store.clock.now())
-        outcomes = await self._exchange(
-            target, members, lane, lease_id, may_send, may_reach, span.context
-        )
+        outcomes = await self._exchange(target, members, lane, checks, span.context)
         self._spans.end_batch(span, target, outcomes)
         return outcomes
 
@@ -184,9 +178,7 @@ class BatchSender:
         target: Target,
         members: Sequence[Member],
         lane: Lane,
-        lease_id: int,
-        may_send: Callable[[], bool],
-        may_reach: Callable[[str], bool],
+        checks: SendChecks,
         trace: TraceContext | None,
     ) -> list[Outcome]:
         """Send the request. `trace` is the place of the request in a trace, not of its events."""
@@ -194,9 +186,7 @@ class BatchSender:
         started = clock()
         timestamp = started // SECOND
         first = members[0].item.delivery_id
-        overlap = target.signatures.overlap
-        if overlap is not None and not overlap.is_active(timestamp):
-            overlap = None
+        overlap = target.signatures.overlap_at(timestamp)
         new_first = overlap is not None and overlap.new_first(first)
         head, body, answer = "", body_of(members), ExchangeResult()
         try:
@@ -204,7 +194,7 @@ class BatchSender:
             if trace is not None:
                 plain = target.with_trace(plain, trace)
             head = plain if target.access is None else target.access.recorded_head(plain)
-            answer = await self._sender.request(target, plain, body, may_send, may_reach)
+            answer = await self._sender.request(target, plain, body, checks)
         except Withheld:
             raise
         except Exception as error:
@@ -214,7 +204,7 @@ class BatchSender:
         if is_too_large(members, answer):
             lane.batch_bytes = len(body) // 2
         outcomes = outcomes_of(
-            target, members, lane.hook_id, lease_id, answer, head, started, clock()
+            target, members, lane.hook_id, checks.lease_id, answer, head, started, clock()
         )
         if overlap is not None:
             outcomes[0].taken = overlap.learn(first, new_first, answer.status)
