@@ -29,6 +29,12 @@ class OnEnterprise(Access):
         """Return an access in which a fine-grained token with the permission needs no role."""
         return replace(self, permitted=True)
 
+    @property
+    def requirement(self) -> str:
+        role = self.enterprise_role.replace("_", " ")
+        instead = ", or a fine-grained token with the permission" if self.permitted else ""
+        return f"Role in the enterprise: {role}{instead}."
+
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         """Check the caller's role and token.
 

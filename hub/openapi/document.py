@@ -21,6 +21,7 @@ from hub.openapi.components import (
     path_parameter,
 )
 from hub.openapi.other_endpoints import other_endpoint
+from hub.openapi.requirements import requirements
 from hub.openapi.webhooks import webhook
 from hub.rest.operation import Operation
 from hub.rest.resolve import PARAMETER
@@ -137,12 +138,12 @@ def _schemas(operations: Sequence[Operation], events: Mapping[str, Any]) -> Sche
 
 
 def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
-    text = inspect.getdoc(operation.function) or ""
+    text = (inspect.getdoc(operation.function) or "").partition("\n")[2].strip()
     found: Json = {
         "operationId": operation.id,
         "tags": [operation.group],
         "summary": operation.summary,
-        "description": f"{text.partition(chr(10))[2].strip()}\n\n{needs(operation.access)}".strip(),
+        "description": f"{text}\n\n{requirements(operation.access)}".strip(),
         "parameters": _parameters(operation),
         "responses": _responses(operation, schemas.get((operation.id, "answer"))),
         "security": _security(operation.access),
@@ -155,19 +156,6 @@ def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
     if operation.deprecated is not None:
         found["deprecated"] = True
     return found
-
-
-def needs(access: Access) -> str:
-    """Return the requirements for a caller, one sentence each."""
-    said = []
-    if access.requirement is not None:
-        said.append(access.requirement)
-    if access.permissions:
-        held = " or ".join(f"{name} ({level})" for name, level in access.permissions)
-        said.append(f"Permission of fine-grained and app tokens: {held}.")
-    if access.accepted:
-        said.append(f"Scope of classic tokens: {' or '.join(access.accepted)}.")
-    return " ".join(said)
 
 
 def _needs_body(operation: Operation) -> bool:

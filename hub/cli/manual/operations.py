@@ -78,8 +78,6 @@ def _section(one: Mapping[str, Any], described: Json, declared: Operation | None
     deprecated = "Deprecated: this operation will go away." if one["deprecated"] else ""
     yield " ".join([sentence(one["summary"]), deprecated]).strip()
     yield from one["text"]
-    if not one["text"] and declared is not None:
-        yield "Anybody may use this, without a token too."
     yield from _members("Parameters", one["parameters"])
     if one["body"] is not None:
         yield from _body(one["body"])
