@@ -15,7 +15,8 @@ from store.accounts.app_rights import InstallationReach, WhereInstalled
 # If the token is sent as the user name, the password must be one of these.
 NO_PASSWORD = ("", "x-oauth-basic")
 SUSPENDED = "This installation has been suspended"
-ONLY_BASIC = "This API can only be accessed with username and password Basic Auth"
+ONLY_USER = "This API can only be accessed with username and password Basic Auth"
+ONLY_APP = "This API can only be accessed with client id and client secret Basic Auth"
 
 
 @dataclass(slots=True)
@@ -145,20 +146,21 @@ BASIC = (header("WWW-Authenticate", 'Basic realm="tocsin", charset="UTF-8"'),)
 BEARER_OR_BASIC = (BEARER, *BASIC)
 
 
-def pair_of(headers: Mapping[bytes, bytes]) -> tuple[str, str]:
+def pair_of(headers: Mapping[bytes, bytes], only: str = ONLY_USER) -> tuple[str, str]:
     """Return user name and password of Basic authentication.
 
-    Raises Unauthenticated without them, and Forbidden for a token in their place.
+    Raises Unauthenticated without them, and Forbidden with the message `only` for a token in their
+    place.
     """
     given = headers.get(b"authorization")
     if given is None:
         raise Unauthenticated("Requires authentication", headers=BASIC)
     scheme, _, value = given.decode("latin-1").partition(" ")
     if scheme.lower() != "basic":
-        raise Forbidden(ONLY_BASIC)
+        raise Forbidden(only)
     user, password = _pair(value.strip())
     if tokens.is_well_formed(password) or tokens.is_well_formed(user):
-        raise Forbidden(ONLY_BASIC)
+        raise Forbidden(only)
     if "\0" in user:
         raise bad_pair()
     return user, password

@@ -112,7 +112,8 @@ def _identify(db: Connection, services: Services, request: Request, access: Acce
             raise request.person
         return Principal(request.person, None)
     if access.credentials == "app":
-        return Principal(None, credentials.application(db, *credentials.pair_of(request.headers)))
+        pair = credentials.pair_of(request.headers, credentials.ONLY_APP)
+        return Principal(None, credentials.application(db, *pair))
     value = credentials.credential_of(request.headers)
     if access.credentials == "jwt":
         return Principal(None, app_jwt.authenticate_app(db, credentials.require(value)))

@@ -68,7 +68,10 @@ KNOWN_AS = {
     "app_user": "integration",
     "installation": "integration",
 }
-BASIC_ONLY = "This API can only be accessed with username and password Basic Auth"
+BASIC_ONLY = {
+    "password": "This API can only be accessed with username and password Basic Auth",
+    "app": "This API can only be accessed with client id and client secret Basic Auth",
+}
 STRANGE = ("%00", "a%2Fb", "%C3%BC%FF", "-1", "0x1", "1.5", "9" * 19, "x" * 2000, "%20", "%2E%2E")
 each = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
 in_repository = pytest.mark.parametrize(
@@ -284,7 +287,7 @@ async def test_every_operation_rejects_a_bad_token(
         elif by_token:
             await ask.refused(at, bearer(value), 401, "Bad credentials")
         else:
-            await ask.refused(at, bearer(value), 403, BASIC_ONLY)
+            await ask.refused(at, bearer(value), 403, BASIC_ONLY[operation.access.credentials])
     for header in ("Basic x", "Basic", "Basic !!!", basic("octo", "wrong")["Authorization"]):
         message = None if operation.access.credentials == "jwt" else "Bad credentials"
         await ask.refused(at, {"Authorization": header}, 401, message)
@@ -305,7 +308,7 @@ async def test_the_wrong_kind_of_credentials(
         await ask.refused(at, world.signed(), 403, "Resource not accessible by integration")
     if credentials in ("password", "app"):
         for kind in ALL:
-            await ask.refused(at, world.token(kind=kind), 403, BASIC_ONLY)
+            await ask.refused(at, world.token(kind=kind), 403, BASIC_ONLY[credentials])
 
 
 @with_token
