@@ -19,7 +19,7 @@ from store.errors import Missing
 from store.issues import issue_changes, issues
 from store.repositories import assignable
 
-ops = OperationGroup("issues", issue_number=issues.get, username=accounts.by_login)
+ops = OperationGroup("issues", issue_number=issue_rules.find_issue, username=accounts.by_login)
 
 
 class AssigneesBody(TypedDict, total=False):

@@ -29,7 +29,7 @@ from store.issues import comment_changes, comment_lists, issue_comments, issues
 from store.issues.comment_lists import CommentSelection
 from store.repositories import author_association
 
-ops = OperationGroup("issues", comment_id=issue_comments.get, issue_number=issues.get)
+ops = OperationGroup("issues", comment_id=issue_comments.get, issue_number=issue_rules.find_issue)
 
 COMMENT = on_repo("issues", "write", public_scopes=("public_repo",)).or_has(
     "pull_requests", "write"

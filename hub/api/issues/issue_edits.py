@@ -27,7 +27,7 @@ from store.issues import issue_changes, issues
 from store.issues.issue_changes import IssueChange
 from store.repositories import author_association
 
-ops = OperationGroup("issues", issue_number=issues.get)
+ops = OperationGroup("issues", issue_number=issue_rules.find_issue)
 
 CREATE = on_repo("issues", "write", public_scopes=("public_repo",))
 CHANGE = issue_rules.WRITE.or_author()
@@ -83,7 +83,7 @@ def create(ctx: Context, repo: Row, body: NewIssue) -> Issue:
     interaction limit excludes the caller, 410 if the repository has no issues.
     """
     check_archived(repo)
-    issue_rules.check_enabled(ctx.db, repo)
+    issue_rules.check_enabled(ctx.db, repo["id"])
     issue_rules.check_title(body["title"])
     author_id = ctx.required_caller.account_id
     check_interaction(ctx.db, repo, author_id)

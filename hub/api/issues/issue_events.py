@@ -4,7 +4,7 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_serializers
 from hub.api.issues.issue_event_serializers import IssueEvent, IssueEventContext
-from hub.api.issues.issue_rules import ISSUES, READ
+from hub.api.issues.issue_rules import ISSUES, READ, find_issue
 from hub.api.issues.timeline_serializers import Timeline, TimelineEvent
 from hub.auth.viewing import team_viewer
 from hub.http.errors import Malformed
@@ -17,7 +17,7 @@ from store.errors import Invalid
 from store.issues import issue_events, issues
 from store.issues.issue_event_kinds import KINDS
 
-ops = OperationGroup("issues", issue_number=issues.get, event_id=issue_events.get)
+ops = OperationGroup("issues", issue_number=find_issue, event_id=issue_events.get)
 
 # No page may go beyond this many events, as deep pages are expensive.
 DEEPEST = 100_000

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_field_serializers, issue_serializers
 from hub.api.issues.issue_field_serializers import IssueFieldValue
-from hub.api.issues.issue_rules import ISSUES
+from hub.api.issues.issue_rules import ISSUES, find_issue
 from hub.auth.access import on_repo
 from hub.auth.token_rights import is_signed_on, suffices
 from hub.rest import organization_serializers
@@ -27,7 +27,7 @@ from store.errors import Invalid
 from store.issues import issue_changes, issue_field_values, issue_fields, issues
 from store.issues.issue_field_values import Change
 
-ops = OperationGroup("issues", issue_number=issues.get, issue_field_id=issue_field_values.get)
+ops = OperationGroup("issues", issue_number=find_issue, issue_field_id=issue_field_values.get)
 
 WRITE = on_repo("issues", "write", role="write", public_scopes=("public_repo",)).or_has(
     "pull_requests", "write"

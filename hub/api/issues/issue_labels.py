@@ -8,9 +8,9 @@ from hub.api.issues.issue_rules import LABEL_CREATED, WRITE, LabelNames
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from store import Row
-from store.issues import issue_changes, issues, labels
+from store.issues import issue_changes, labels
 
-ops = OperationGroup("issues", issue_number=issues.get, name=labels.on_issue)
+ops = OperationGroup("issues", issue_number=issue_rules.find_issue, name=labels.on_issue)
 
 LABELED = (LABEL_CREATED, *issue_change_events.events("labeled"))
 UNLABELED = issue_change_events.events("unlabeled")

@@ -15,7 +15,7 @@ from hub.rest.interaction_check import check_archived
 from hub.rest.validation import Text
 from store import Connection, Row
 from store.errors import Gone, Invalid
-from store.issues import issue_changes, labels, milestones
+from store.issues import issue_changes, issues, labels, milestones
 from store.repositories import assignable, repositories, repository_details
 
 MOST_LABELS, MOST_ASSIGNEES = 100, 10
@@ -56,10 +56,21 @@ def may(ctx: Context, repo: Row, role: str) -> bool:
     return repositories.at_least(role_of_caller, role)
 
 
-def check_enabled(db: Connection, repo: Row) -> None:
+def check_enabled(db: Connection, repo_id: int) -> None:
     """Check that a repository has issues. Raises Gone if they are switched off."""
-    if not repository_details.has_issues(db, repo["id"]):
+    if not repository_details.has_issues(db, repo_id):
         raise Gone("Issues are disabled for this repo")
+
+
+def find_issue(db: Connection, repo_id: int, number: int) -> Row | None:
+    """Return the issue or pull request with this number, or None.
+
+    Raises Gone for an issue in a repository whose issues are switched off.
+    """
+    row = issues.get(db, repo_id, number)
+    if row is not None and not row["is_pull"] and row["moved_to"] is None:
+        check_enabled(db, repo_id)
+    return row
 
 
 def opened(ctx: Context, repo: Row, issue: Row) -> Row:

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_serializers
 from hub.api.issues.body_forms import FORMS
-from hub.api.issues.issue_rules import ISSUES, READ, check_enabled
+from hub.api.issues.issue_rules import ISSUES, READ, check_enabled, find_issue
 from hub.api.issues.issue_serializers import Issue
 from hub.http.numbers import natural
 from hub.rest.context import Context
@@ -16,10 +16,10 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Moment, Text
 from store import Row
 from store.errors import Invalid
-from store.issues import issue_queries, issues
+from store.issues import issue_queries
 from store.issues.issue_queries import ANY, NONE, IssueFilter
 
-ops = OperationGroup("issues", issue_number=issues.get)
+ops = OperationGroup("issues", issue_number=find_issue)
 
 Short = Annotated[Text, MaxLen(255)]
 List = Annotated[Text, MaxLen(4_096)]
@@ -55,7 +55,7 @@ def list_for_repo(ctx: Context, repo: Row, page: NumberedPaging, query: IssueQue
     Issues and pull requests, which have the member `pull_request`. Without a filter, the open ones,
     the newest first. 410 if the repository has no issues.
     """
-    check_enabled(ctx.db, repo)
+    check_enabled(ctx.db, repo["id"])
     chosen = _chosen(query)
     page.count(lambda most: issue_queries.count(ctx.db, repo["id"], chosen, most))
     rows = issue_queries.page(ctx.db, repo["id"], chosen, **page.bounds)
@@ -66,7 +66,8 @@ def list_for_repo(ctx: Context, repo: Row, page: NumberedPaging, query: IssueQue
 def get(ctx: Context, repo: Row, issue: Row) -> Issue:
     """Get an issue
 
-    An issue or a pull request. 301 if it was moved to another repository, 410 if it was deleted.
+    An issue or a pull request. 301 if it was moved to another repository, 410 if it was deleted or
+    if the repository's issues are switched off.
     """
     return issue_serializers.several(ctx.urls, ctx.db, repo, [issue], ctx.media)[issue["id"]]
 

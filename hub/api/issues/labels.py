@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from hub.api.issues import issue_part_serializers
 from hub.api.issues.issue_part_serializers import Label
-from hub.api.issues.issue_rules import LABEL_CREATED, MANAGE, READ, LabelName
+from hub.api.issues.issue_rules import LABEL_CREATED, MANAGE, READ, LabelName, find_issue
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.interaction_check import check_archived
@@ -16,9 +16,9 @@ from hub.rest.paging import NumberedPaging
 from hub.rest.validation import Text
 from store import Row
 from store.errors import Invalid
-from store.issues import issues, label_changes, labels
+from store.issues import label_changes, labels
 
-ops = OperationGroup("issues", name=labels.by_name, issue_number=issues.get)
+ops = OperationGroup("issues", name=labels.by_name, issue_number=find_issue)
 
 COLOR = re.compile("[0-9a-fA-F]{6}")
 SHOWN = ("name", "color", "description")
