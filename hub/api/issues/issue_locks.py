@@ -9,9 +9,9 @@ from hub.api.issues.issue_rules import MANAGE
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from store import Row
-from store.issues import issue_changes, issues
+from store.issues import issue_changes
 
-ops = OperationGroup("issues", issue_number=issues.get)
+ops = OperationGroup("issues", issue_number=issue_rules.find_issue)
 
 
 class LockReason(TypedDict, total=False):

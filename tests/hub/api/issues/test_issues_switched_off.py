@@ -17,6 +17,7 @@ CHANGES = [
     ("POST", "/labels", {"labels": ["bug"]}),
     ("POST", "/assignees", {"assignees": ["octo"]}),
     ("PUT", "/issue-field-values", {"issue_field_values": []}),
+    ("PUT", "/lock", {"lock_reason": "spam"}),
 ]
 
 
