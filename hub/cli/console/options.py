@@ -146,17 +146,23 @@ def opening(settings: Settings) -> Iterator[Store]:
 
 
 def read_secret(prompt: str, *, twice: bool = False) -> str:
-    """Read a secret from standard input, without echo if that is a terminal."""
+    """Read a secret from standard input, without echo if that is a terminal.
+
+    Raises UsageError if the input is empty: then the program before the pipe has failed. An empty
+    line is an empty secret.
+    """
     if sys.stdin.isatty():
         given: str = click.prompt(prompt, hide_input=True, confirmation_prompt=twice)
         return given
     try:
-        line = sys.stdin.readline().rstrip("\r\n")
+        line = sys.stdin.readline()
     except UnicodeDecodeError:
         line = "\udcff"
     if streams.undecoded(line):
         raise click.UsageError("standard input is not UTF-8")
-    return line
+    if not line:
+        raise click.UsageError(f"standard input is empty: write the {prompt} to it")
+    return line.rstrip("\r\n")
 
 
 def given_secret(secret: str | None) -> str | None:
