@@ -47,6 +47,7 @@ def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, 
     if not value:
         raise Invalid("a new secret must have at least one character")
     row = store.write_sync(_rotate, hook_id, value, overlap)
+    output.print_note(f"hook {hook_id} has a new secret{until(row['previous_until'])}")
+    # If nothing reads standard output, this ends the command.
     if is_random:
         options.show_secret(value, "the hook's")
-    output.print_note(f"hook {hook_id} has a new secret{until(row['previous_until'])}")

@@ -1,4 +1,8 @@
-"""Commands read a secret from standard input, and an empty input is an error."""
+"""Commands read a secret from standard input, and write a random one to standard output."""
+
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -33,3 +37,20 @@ def test_an_empty_line_is_an_empty_secret(run, hook_id, store: Store):
     run("subscribe", "ada/bell", URL, "--event", "push", "--form", "--secret", "-", stdin="\n")
     (hook,) = hooks_of(store)
     assert hook["secret"] is None
+
+
+def test_a_rotation_is_reported_although_nobody_reads_the_secret(hook_id, store: Store):
+    before = hooks_of(store)
+    read, write = os.pipe()
+    os.close(read)
+    words = ["hook", "rotate-secret", str(hook_id), "--overlap", "0s"]
+    done = subprocess.run(
+        [sys.executable, "-m", "hub.cli", *words],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (exits.FAILED, f"hook {hook_id} has a new secret\n")
+    assert hooks_of(store) != before
