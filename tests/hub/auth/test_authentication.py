@@ -95,6 +95,16 @@ async def test_a_password_is_good_for_nothing_else(anyone: httpx.AsyncClient) ->
         assert_error(await anyone.get(path, auth=OCTO), 401, "Bad credentials")
 
 
+async def test_a_path_that_does_not_exist_is_not_found_with_a_password(
+    anyone: httpx.AsyncClient,
+) -> None:
+    for path in (f"{OWN}/", "/nothing"):
+        assert_error(await anyone.get(path, auth=OCTO), 404, "Not Found")
+        assert_error(await anyone.post(path, auth=OCTO, json={}), 404, "Not Found")
+    auth = ("octo", tokens.new_value("personal"))
+    assert_error(await anyone.get("/nothing", auth=auth), 401, "Bad credentials")
+
+
 async def test_no_token_takes_a_password_s_place(anyone: httpx.AsyncClient, seed: Any) -> None:
     for header in (f"Bearer {seed.token}", f"token {seed.token}", "Bearer x"):
         answer = await anyone.get(OWN, headers={"Authorization": header})
