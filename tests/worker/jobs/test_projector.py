@@ -352,7 +352,7 @@ async def test_an_id_of_a_rolled_back_event_is_skipped(harness: WorkerHarness) -
 
 def _row(harness: WorkerHarness, guid: str, body: bytes) -> tuple[Any, ...]:
     repo_id = harness.repo["id"]
-    given = (guid, repo_id, repo_id, 0, 0, "push", None, None, harness.clock.now(), len(body))
+    given = (guid, repo_id, repo_id, 0, 0, None, "push", None, None, harness.clock.now(), len(body))
     return (*given, b"", compress(body), None, None)
 
 

@@ -30,7 +30,7 @@ async def test_a_pull_hook_has_no_time_of_the_next_attempt(world: World) -> None
     world.store.write_sync(outbox.emit, "ping", None, world.seed.hello["id"], {}, only_hook=hook_id)
     async with open_dashboard(world.store, world.seed.token) as browser:
         text = text_of(await browser.page(f"/ui/hooks/{hook_id}"))
-    assert "Pending 1 for this endpoint Next attempt – " in text
+    assert f"Pending 1 pending for hook {hook_id} for this endpoint Next attempt – " in text
 
 
 async def test_a_hook_that_is_sent_its_deliveries_has_none(world: World) -> None:
