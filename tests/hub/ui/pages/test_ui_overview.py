@@ -147,7 +147,7 @@ async def test_hooks_to_look_after(world: World, clock: MovableClock) -> None:
     async with open_dashboard(world.store, world.seed.token) as browser:
         text = text_of(await browser.page("/ui?span=6h"))
     failing, slowest = text.split("Slowest endpoints")
-    pending = f"1 pending for hook {world.failing}"
+    pending = f"1 pending for hook {world.failing['id']}"
     expected = (
         f"https://receiver.example/failing octo/hello Failing status 500 500 {pending} 1 h ago"
     )
