@@ -27,8 +27,8 @@ def identify(db: Connection, settings: OpenIDSettings, claims: Claims) -> Linked
     issuer, subject = claims["iss"], _subject(claims)
     openid_links.alone(db, issuer)
     link = openid_links.of_subject(db, issuer, subject)
-    if link is not None:
-        openid_links.use(db, link)
+    # A removal ends the sessions that it finds, so none may begin by the removed link afterwards.
+    if link is not None and openid_links.use(db, link):
         return LinkedUser(link["account_id"], link["id"], is_new=False)
     user = user_of(db, settings, claims)
     other = openid_links.of_user(db, user["id"], issuer)

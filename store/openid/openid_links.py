@@ -64,9 +64,9 @@ def add(db: Connection, account_id: int, issuer: str, subject: str) -> int:
     )
 
 
-def use(db: Connection, link: Row) -> None:
-    """Record a sign-in by a link."""
-    db.update("openid_link", link["id"], used_at=db.now)
+def use(db: Connection, link: Row) -> bool:
+    """Record a sign-in by a link. Return False if it was removed after it was read."""
+    return db.update("openid_link", link["id"], used_at=db.now) > 0
 
 
 def remove(db: Connection, link: Row) -> int:
