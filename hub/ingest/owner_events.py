@@ -64,17 +64,19 @@ class OwnerEvents:
 
         The error does not depend on whether the other repository exists.
         """
-        if is_usual(repo, name, payload) or self._is_owner(repo["owner_id"]):
+        if is_usual(repo, name, payload):
             return
-        if name not in EVENTS_IN_REPOSITORIES:
+        owns = self._is_owner(repo["owner_id"])
+        if not owns and name not in EVENTS_IN_REPOSITORIES:
             raise Forbidden(
                 f'"{name}" is an event of no repository. Only an owner of {repo["owner"]},'
                 " a site administrator or a source may send it."
             )
+        # An owner's token may have fewer rights than the owner.
         refusal = self._refusal(repo) if _is_of_administrators(name, payload) else None
         if refusal is not None:
             raise refusal
-        if _other_name(repo, payload) is None:
+        if owns or _other_name(repo, payload) is None:
             return
         reported = repository_names.read(payload)
         if reported is None or not self._identity(repo["id"]).fits(reported):

@@ -9,8 +9,8 @@ from assertions import assert_error, waiting
 from required import required
 from statement_log import statements
 
-from store import Connection, Store
-from store.accounts import accounts, apps, tokens
+from store import Connection, Row, Store
+from store.accounts import accounts, apps, grants, tokens
 from store.apps import installation_tokens, installations
 from store.hooks import hooks
 from store.hooks.event_names import OF_ADMINISTRATORS
@@ -169,11 +169,16 @@ async def test_a_batch_asks_for_the_right_to_each_repository(
         assert [one["index"] for one in answer.json()["errors"]] == [2]
 
 
-@pytest.mark.parametrize("holder", ["user", "installation"])
+@pytest.mark.parametrize("holder", ["user", "owner", "owner's app", "installation"])
 async def test_a_token_with_permissions_needs_the_one_of_the_change(
     client: httpx.AsyncClient, store: Store, tools: dict[str, Any], holder: str
 ) -> None:
-    make = {"user": tokens_of_user, "installation": tokens_of_installation}[holder]
+    make = {
+        "user": tokens_of_user,
+        "owner": tokens_of_owner,
+        "owner's app": tokens_of_owner_s_app,
+        "installation": tokens_of_installation,
+    }[holder]
     pushing, administering = store.write_sync(make, tools)
     assert_error(await post(client, pushing, "member", {}, batch=False), 403)
     assert (await post(client, administering, "member", {}, batch=False)).status_code == 202
@@ -187,12 +192,33 @@ def tokens_of_user(db: Connection, tools: dict[str, Any]) -> list[str]:
     ]
 
 
+def owner_of(db: Connection, tools: dict[str, Any]) -> int:
+    amy: int = accounts.create(db, "amy")["id"]
+    accounts.join(db, tools["owner_id"], amy, "admin")
+    return amy
+
+
+def tokens_of_owner(db: Connection, tools: dict[str, Any]) -> list[str]:
+    amy = owner_of(db, tools)
+    return [tokens.create(db, amy, kind="fine_grained", permissions=each)[0] for each in RIGHTS]
+
+
+def tokens_of_owner_s_app(db: Connection, tools: dict[str, Any]) -> list[str]:
+    amy, (app, _) = owner_of(db, tools), installed(db)
+    return [grants.issue(db, app, amy, permissions=each)[0] for each in RIGHTS]
+
+
 def tokens_of_installation(db: Connection, tools: dict[str, Any]) -> list[str]:
+    _, made = installed(db)
+    return [installation_tokens.create(db, made, wanted=each)[0] for each in RIGHTS]
+
+
+def installed(db: Connection) -> tuple[Row, Row]:
+    """An app of acme that may administer, and its installation on all repositories of acme."""
     acme = required(accounts.by_login(db, "acme"))
     given: dict[str, Any] = {"kind": "integration", "permissions": RIGHTS[1]}
     _, app = apps.create(db, acme["id"], "Mill", url="https://mill.example/", **given)
-    made = installations.create(db, app, acme)
-    return [installation_tokens.create(db, made, wanted=each)[0] for each in RIGHTS]
+    return app, installations.create(db, app, acme)
 
 
 @pytest.mark.parametrize("batch", [False, True])
