@@ -27,9 +27,9 @@ def get_authenticated(ctx: Context) -> App:
 def get_by_slug(ctx: Context, app_slug: Row) -> App:
     """Get an app
 
-    An app that is not public is shown to its owner, and to its installations. Members of an
-    organization that owns it need a token with the scope `read:org` or the permission `members`
-    (read).
+    An app that is not public is shown to its own tokens, and to its owner with a token that is
+    valid for the owner's account. Members of an organization that owns it need a token with the
+    scope `read:org` or the permission `members` (read).
     """
     if not (app_slug["public"] or _belongs(ctx.db, ctx.caller, app_slug)):
         raise Missing("app_slug")
@@ -39,9 +39,11 @@ def get_by_slug(ctx: Context, app_slug: Row) -> App:
 def _belongs(db: Connection, caller: Caller | None, app: Row) -> bool:
     if caller is None:
         return False
-    if caller.app_id == app["id"] or caller.account_id == app["owner_id"]:
+    if caller.app_id == app["id"]:
         return True
     if caller.installation_id is not None:
         return False
+    if caller.account_id == app["owner_id"]:
+        return caller.within(db, caller.account_id).reaches_account(caller.account_id)
     owner = accounts.required(db, app["owner_id"])
     return may_do(db, caller, owner, ("members", "read"), "read:org") is not None

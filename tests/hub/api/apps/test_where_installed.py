@@ -20,7 +20,7 @@ from store.errors import Invalid
 from store.hooks import hooks
 from store.repositories import interaction_limits, invitations, repositories, watching
 
-from .conftest import Installed
+from .conftest import Installed, make_app
 
 ORIGIN = "https://forge.example"
 INTEGRATION = "Resource not accessible by integration"
@@ -204,6 +204,24 @@ async def test_installations_are_listed_also_while_they_are_suspended(
     )
     assert_error(await strong.ask("GET", of_acme, user), 404)
     assert (await strong.ask("GET", of_octo, user)).json()["total_count"] == 1
+
+
+async def test_another_app_of_the_user_is_shown_where_the_app_is_installed(
+    strong: Installed, user: str, store: Store, seed: Any
+) -> None:
+    store.write_sync(lambda db: make_app(db, seed.octo["id"], "Kettle", public=False))
+    elsewhere = {"kind": "fine_grained", "target_id": strong.on_acme["account_id"]}
+    scoped, _ = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], **elsewhere))
+    assert await status(strong, user, "/apps/kettle") == 200
+    assert_error(await strong.ask("GET", "/apps/kettle", scoped), 404)
+    store.write_sync(lambda db: installations.remove(db, strong.on_octo))
+    assert_error(await strong.ask("GET", "/apps/kettle", user), 404)
+    # The token's own app is shown wherever the token is valid.
+    unchanged = {name: strong.app[name] for name in ("url", "description", "permissions")}
+    store.write_sync(
+        lambda db: apps.update(db, strong.app["id"], events=[], public=False, **unchanged)
+    )
+    assert await status(strong, user, "/apps/mill") == 200
 
 
 async def test_events_are_posted_where_the_app_is_installed(strong: Installed, user: str) -> None:
