@@ -57,6 +57,11 @@ class DashboardViewer:
         return self.hook_id is not None
 
     @property
+    def is_app(self) -> bool:
+        """Return whether an app has signed in. It must not learn from where its user signs in."""
+        return self.caller is not None and self.caller.app_id is not None
+
+    @property
     def is_unbound(self) -> bool:
         """Return whether they have the administrators' token, which has no scopes."""
         return self.operator and self.caller is None

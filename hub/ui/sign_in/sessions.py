@@ -51,11 +51,10 @@ def _owner(ctx: ViewContext) -> int | str:
     Raises Missing for a guest, whose link belongs to nobody, and Forbidden for an app, which must
     not learn from where its user signs in.
     """
-    caller = ctx.viewer.caller
-    if caller is not None:
-        if caller.app_id is not None:
-            raise Forbidden(OF_APP)
-        return caller.account_id
+    if ctx.viewer.is_app:
+        raise Forbidden(OF_APP)
+    if ctx.viewer.caller is not None:
+        return ctx.viewer.caller.account_id
     if ctx.session is None or not ctx.viewer.operator:
         raise Missing("session")
     return sessions.operator_of(ctx.db, ctx.session)

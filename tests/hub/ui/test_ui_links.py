@@ -4,14 +4,17 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from html import unescape
+from typing import Any
 
 import pytest
 from dashboard_client import Browser, open_dashboard
+from required import required
 from ui_rows import arrive
 from ui_world import OPERATING, World, deliver, hook
 
 from store import Connection, Row
-from store.accounts import accounts, tokens
+from store.accounts import accounts, apps, grants, tokens
+from store.apps import installations
 from store.delivery import hook_removal
 from store.delivery.replays import replay_runs
 from store.delivery.replays.replay_selection import ReplaySelection
@@ -26,6 +29,9 @@ LINK = re.compile(r'href="(/ui[^"#]*)')
 # Many links differ only in the values of their query. The crawl opens so many of them.
 ALIKE = 3
 FEWEST = 15
+# Repositories and hooks outside of octo/hello, of which only operators or their owners may know.
+HIDDEN = ("vault", "example/hidden", "example/bell", "tower/bell", "all.example", "git.example")
+PERMISSIONS = ("administration", "contents", "issues", "organization_hooks", "webhooks")
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,15 @@ class Kind:
 
     login: str
     scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CrawledPage:
+    """The answer to a link. `cause` is the page with the link."""
+
+    status: int
+    cause: str
+    text: str
 
 
 ALL = ("repo", "admin:repo_hook", "admin:org_hook")
@@ -91,9 +106,9 @@ def token(db: Connection, kind: Kind) -> str:
     return tokens.create(db, account["id"], scopes=kind.scopes)[0]
 
 
-async def crawl(browser: Browser) -> dict[str, tuple[int, str]]:
-    """Follow every link from the overview. Return the status of each, and the page with it."""
-    found: dict[str, tuple[int, str]] = {}
+async def crawl(browser: Browser) -> dict[str, CrawledPage]:
+    """Follow every link from the overview."""
+    found: dict[str, CrawledPage] = {}
     seen: Counter[str] = Counter()
     open_links = [("/ui", "")]
     while open_links:
@@ -103,7 +118,7 @@ async def crawl(browser: Browser) -> dict[str, tuple[int, str]]:
         if place in found or seen[shape] > ALIKE:
             continue
         answer = await browser.get(place)
-        found[place] = answer.status_code, cause
+        found[place] = CrawledPage(answer.status_code, cause, answer.text)
         here = place.partition("?")[0]
         open_links += [(unescape(link), here) for link in LINK.findall(answer.text)]
     return found
@@ -115,6 +130,45 @@ async def test_each_link_leads_to_a_page_that_the_viewer_may_open(world: World, 
     value = world.store.write_sync(token, kind)
     async with open_dashboard(world.store, value, imports=True, api_reference="public") as browser:
         found = await crawl(browser)
-    wrong = {place: told for place, told in found.items() if told[0] not in (200, 303)}
-    assert wrong == {}
+    assert closed(found) == {}
     assert len(found) >= FEWEST
+
+
+def closed(found: dict[str, CrawledPage]) -> dict[str, tuple[int, str]]:
+    """The links of a crawl that lead to no page, each with its status and the page that has it."""
+    return {
+        place: (page.status, page.cause)
+        for place, page in found.items()
+        if page.status not in (200, 303)
+    }
+
+
+def limited_token(db: Connection, login: str, *installed: Row) -> str:
+    """A token of this user that needs an app, which octo installed for these repositories."""
+    account = required(accounts.by_login(db, login))
+    most: dict[str, Any] = {"permissions": dict.fromkeys(PERMISSIONS, "write")}
+    owner = required(accounts.by_login(db, "reader"))
+    _, app = apps.create(
+        db, owner["id"], "Mill", url="https://mill.example/", kind="integration", **most
+    )
+    octo = required(accounts.by_login(db, "octo"))
+    installations.create(db, app, octo, repositories=[repo["id"] for repo in installed])
+    return grants.issue(db, app, account["id"])[0]
+
+
+@pytest.mark.parametrize(("login", "covers"), [("octo", True), ("owner", False)])
+async def test_the_pages_of_a_limited_token_name_nothing_where_the_app_is_not_installed(
+    world: World, login: str, covers: bool
+) -> None:
+    people_of(world)
+    value = world.store.write_sync(limited_token, login, world.seed.hello)
+    async with open_dashboard(world.store, value, imports=True, api_reference="public") as browser:
+        found = await crawl(browser)
+    assert closed(found) == {}
+    assert {name for name in HIDDEN if naming(found, name)} == set()
+    assert bool(naming(found, "receiver.example/failing")) == covers
+
+
+def naming(found: dict[str, CrawledPage], name: str) -> list[str]:
+    """The pages of a crawl that have a name."""
+    return [place for place, page in found.items() if name in page.text]
