@@ -1,6 +1,7 @@
 """The status of hooks and attempts: a kind (see the macro `status`) and a text."""
 
 from store import Row
+from store.delivery.websub.websub_topics import CONTENT_EVENT
 from store.ordering.delivery_states import DEAD, DELIVERED
 
 # A hook is degraded if one in this many of its latest attempts failed.
@@ -74,7 +75,9 @@ def untried(row: Row) -> str:
 
 
 def posted_by(event: Row) -> str:
-    """Return who posted an event that no source signed."""
+    """Return who posted an event that no source signed, or that the hub fetched it itself."""
+    if event["name"] == CONTENT_EVENT:
+        return "fetched from a WebSub topic"
     if event["token_id"] is None:
         return "posted by a command"
     if event["posted_by"] is None:

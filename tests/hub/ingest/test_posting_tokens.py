@@ -8,10 +8,13 @@ import pytest
 from assertions import signature
 from dashboard_client import open_dashboard, text_of
 from incoming_events import kept
+from ui_rows import operator
 
 from store import Connection, Store
 from store.accounts import tokens
 from store.delivery import events, sources
+from store.delivery.incoming import IncomingEvent
+from store.delivery.websub.websub_topics import CONTENT_EVENT
 
 TOPIC = "/octo/hello/events/push"
 EVENTS = "https://forge.example/events"
@@ -64,3 +67,11 @@ async def test_a_signed_event_has_no_token(client: httpx.AsyncClient, store: Sto
     answer = await client.post(EVENTS, content=body, headers=signed)
     assert answer.status_code == 202, answer.text
     assert token_of(store) is None
+
+
+async def test_the_content_of_a_topic_was_fetched_and_not_posted(store: Store) -> None:
+    root = store.write_sync(operator)
+    content = IncomingEvent(0, "g-1", 0, CONTENT_EVENT, b"<feed/>")
+    store.write_sync(events.accept_all, [content])
+    async with open_dashboard(store, root) as browser:
+        assert "fetched from a WebSub topic" in text_of(await browser.page("/ui/events/1"))
