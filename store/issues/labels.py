@@ -83,7 +83,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     if before is None:
         return _add(db, repo["id"], fields)
     if upsert.is_overtaken(before, fields, event):
-        return int(before["id"])
+        return _of_former(db, repo, fields, event, before)
     if another:
         db.execute(
             "UPDATE label SET foreign_id = NULL"
@@ -94,6 +94,17 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     upsert.update(db, "label", before, fields)
     found: int = before["id"]
     return found
+
+
+def _of_former(db: Connection, repo: Row, fields: Row, event: Row, namesake: Row) -> int | None:
+    """Return the id of the label that a payload from before an operation's change is about.
+
+    It is `namesake`, unless that got the name of the platform's label since.
+    """
+    own = _by_foreign_id(db, repo["id"], fields)
+    if own is None and deletions.is_gone(db, repo["id"], KIND, fields, event):
+        return None
+    return int((own or namesake)["id"])
 
 
 def merge_renamed(db: Connection, repo_id: int, former: str, given: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ LABEL_CREATED = "label.created"
 
 Title = Annotated[Text, MaxLen(256)]
 Body = Annotated[Text, MaxLen(65_536)]
-LabelName = Annotated[Text, MinLen(1), MaxLen(255)]
+LabelName = Annotated[Text, MinLen(1), MaxLen(255), Field(pattern=r"\S")]
 Login = Annotated[Text, MinLen(1), MaxLen(200)]
 Logins = Annotated[list[Login], MaxLen(MOST_ASSIGNEES)]
 MilestoneNumber = (

@@ -148,6 +148,7 @@ async def test_an_invalid_label_is_refused(
     [
         {},
         {"name": ""},
+        {"name": " \t"},
         {"name": None},
         {"name": "x" * 256},
         {"name": "a\0b"},
@@ -181,3 +182,20 @@ async def test_labels_need_write_access(
     answer = await client.post(LABELS, json={"name": "loud"})
     assert_error(answer, 403, "Repository was archived so is read-only.")
     assert await names(client) == ["bug"]
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_an_earlier_event_means_no_label_that_got_the_name_since(
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock, deleted: bool
+) -> None:
+    platform.report("label", "created", label=BUG)
+    clock.advance(60)
+    if deleted:
+        await done(await client.delete(f"{LABELS}/bug"), 204)
+    else:
+        await done(await client.patch(f"{LABELS}/bug", json={"new_name": "defect"}))
+    await done(await client.post(LABELS, json={"name": "bug"}), 201)
+    clock.advance(-30)
+    platform.report("issues", "opened", issue=issue(labels=[BUG]))
+    assert await names(client, f"{HELLO}/issues/1/labels") == ([] if deleted else ["defect"])
+    assert await names(client) == (["bug"] if deleted else ["bug", "defect"])
