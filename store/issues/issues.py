@@ -175,8 +175,14 @@ def _write(db: Connection, repo_id: int, number: int, before: Row | None, fields
         before = get(db, repo_id, number, lock=True)
         assert before is not None
     upsert.update(db, "issue", before, fields)
-    open_counts.changed(db, before, fields)
+    _count(db, before, fields)
     return int(before["id"])
+
+
+def _count(db: Connection, before: Row, changes: Mapping[str, Any]) -> None:
+    """Count an issue anew in its repository and in its milestone."""
+    open_counts.changed(db, before, changes)
+    milestones.count_reported(db, before, changes)
 
 
 def _set(
@@ -211,11 +217,11 @@ def delete(db: Connection, issue: Row) -> None:
     """Mark an issue as deleted and hide its events. Its number is not used again."""
     deleted = db.all(
         "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL"
-        " RETURNING repo_id, state, moved_to",
+        " RETURNING repo_id, state, moved_to, milestone_id",
         id=issue["id"],
     )
     for one in deleted:
-        open_counts.changed(db, one, {"deleted_at": db.now})
+        _count(db, one | {"deleted_at": None}, {"deleted_at": db.now})
     issue_events.hide(db, issue["id"])
 
 
@@ -227,7 +233,7 @@ def move(db: Connection, issue: Row, repository: str, number: int) -> None:
     known = repository_names.find(db, *repository.partition("/")[::2])
     before = get(db, issue["repo_id"], issue["number"], lock=True)
     if before is not None:
-        open_counts.changed(db, before, {"moved_to": repository})
+        _count(db, before, {"moved_to": repository})
     db.execute(
         "UPDATE issue SET moved_to = :moved_to, moved_number = :number, moved_repo_id = coalesce("
         "CASE WHEN moved_to = :moved_to THEN moved_repo_id END, :moved_repo_id) WHERE id = :id",

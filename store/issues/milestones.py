@@ -1,6 +1,6 @@
 """Milestones of a repository."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from store.accounts import placeholder_accounts
@@ -22,6 +22,8 @@ ORDERS = {
 }
 # The columns that operations change together with `edited_at`.
 EDITED = {"title", "description", "state", "due_on", "closed_at", "updated_at"}
+# The columns of an issue that decide which count of which milestone has it.
+COUNTED = ("milestone_id", "state", "deleted_at", "moved_to")
 FIELDS: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),
     "title": payload_reader.text(1_024),
@@ -158,6 +160,29 @@ def count_issue(db: Connection, milestone_id: int | None, state: str, number: in
         id=milestone_id,
         number=number,
     )
+
+
+def count_reported(db: Connection, before: Row, changes: Mapping[str, Any]) -> None:
+    """Count a change of an issue that an event reports, in the milestones that were made here.
+
+    A platform reports the counts of its own milestones. `before` has the columns of the issue as
+    they were, locked.
+    """
+    after = {**before, **changes}
+    if all(after[name] == before[name] for name in COUNTED):
+        return
+    for row, number in ((before, -1), (after, 1)):
+        own = None
+        if row["deleted_at"] is None and row["moved_to"] is None:
+            own = _made_here(db, row["milestone_id"])
+        if own is not None:
+            count_issue(db, own, row["state"], number)
+
+
+def _made_here(db: Connection, milestone_id: int | None) -> int | None:
+    """Return the id of a milestone that an operation made and no platform knows, or None."""
+    query = "SELECT id FROM milestone WHERE id = :id AND made_here = 1 AND foreign_id IS NULL"
+    return None if milestone_id is None else db.optional_number(query, id=milestone_id)
 
 
 def recount(db: Connection, repo_id: int) -> None:

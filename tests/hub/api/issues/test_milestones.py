@@ -9,7 +9,7 @@ from bearer import Headers
 from issue_world import Platform, issue
 
 from store import Store
-from store.clock import MovableClock
+from store.clock import MovableClock, iso
 
 HELLO = "/repos/octo/hello"
 MILESTONES = f"{HELLO}/milestones"
@@ -169,3 +169,38 @@ async def test_milestones_need_write_access(
         answer = await client.request(method, path, json=body)
         assert_error(answer, 403, "Repository was archived so is read-only.")
     assert await titles(client) == ["v1.0"]
+
+
+async def test_a_milestone_made_here_counts_its_issues_after_events_too(
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock
+) -> None:
+    async def counts(number: int = 1) -> tuple[int, int]:
+        one = await done(await client.get(f"{MILESTONES}/{number}"))
+        return one["open_issues"], one["closed_issues"]
+
+    for number in (1, 2, 3, 4):
+        platform.report("issues", "opened", issue=issue(number))
+    for title in ("ours", "others"):
+        await done(await client.post(MILESTONES, json={"title": title}), 201)
+    for number in (1, 2, 3, 4):
+        at = f"{HELLO}/issues/{number}"
+        await done(await client.patch(at, json={"milestone": 1}))
+    assert await counts() == (4, 0)
+    clock.advance(60)
+    later = {"updated_at": iso(clock.now())}
+    closed = issue(1, state="closed", **later)
+    del closed["milestone"]
+    for _ in range(2):
+        platform.report("issues", "closed", issue=closed)
+        assert await counts() == (3, 1)
+    platform.report("issues", "demilestoned", issue=issue(2, **later))
+    assert await counts() == (2, 1)
+    platform.report("issues", "deleted", issue=closed)
+    assert await counts() == (2, 0)
+    elsewhere = {"new_repository": {"full_name": "octo/other"}, "new_issue": {"number": 1}}
+    for _ in range(2):
+        platform.report("issues", "transferred", issue=issue(3), changes=elsewhere)
+        assert await counts() == (1, 0)
+    theirs = PEAL | {"open_issues": 1}
+    platform.report("issues", "milestoned", issue=issue(4, milestone=theirs, **later))
+    assert (await counts(), await counts(3)) == ((0, 0), (1, 0))
