@@ -58,6 +58,10 @@ class ViewContext:
         """Return what `DashboardViewer.organizations` returns."""
         return self.viewer.organizations(self.db)
 
+    def owners_of_deliveries(self) -> list[int] | None:
+        """Return the organizations to whose hooks the viewer may see deliveries; None for all."""
+        return None if self.repositories() is None else self.organizations()
+
     def check_event(self, event: Row) -> None:
         """Check that the viewer may see an event. Raises Missing or Forbidden if not."""
         mine = [] if self.repositories() is None else self.organizations()

@@ -1,6 +1,9 @@
 """Events by an id that a sender or a receiver has: the guid of an event, or a delivery's number."""
 
+from collections.abc import Sequence
+
 from store.database.connection import LAST_ID, Connection, Row, json_array
+from store.delivery import event_queries
 
 # More events than this have one guid only if as many sources and repositories chose the same.
 MOST = 20
@@ -15,15 +18,28 @@ def of_guid(db: Connection, guid: str) -> list[int]:
     )
 
 
-def of_delivery(db: Connection, number: int) -> int | None:
-    """Return the id of the event of the delivery with this number, or None."""
-    return db.optional_number("SELECT event_id FROM delivery WHERE id = :id", id=number)
+def of_delivery(db: Connection, number: int, org_ids: Sequence[int] | None = None) -> int | None:
+    """Return the id of the event of the delivery with this number, or None.
+
+    `org_ids` limits the deliveries as in `event_queries.visible`.
+    """
+    condition, given = event_queries.visible(db, org_ids)
+    return db.optional_number(
+        f"SELECT d.event_id {event_queries.TO_HOOKS} WHERE d.id = :id AND {condition}",
+        id=number,
+        **given,
+    )
 
 
-def of_any(db: Connection, text: str, number: int | None) -> list[int]:
-    """Return the ids of the events with this guid, and of the event of this delivery."""
+def of_any(
+    db: Connection, text: str, number: int | None, org_ids: Sequence[int] | None = None
+) -> list[int]:
+    """Return the ids of the events with this guid, and of the event of this delivery.
+
+    `org_ids` limits the deliveries as in `event_queries.visible`.
+    """
     found = of_guid(db, text)
-    event_id = of_delivery(db, number) if number and number <= LAST_ID else None
+    event_id = of_delivery(db, number, org_ids) if number and number <= LAST_ID else None
     return found if event_id is None or event_id in found else [*found, event_id]
 
 

@@ -69,6 +69,7 @@ def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> 
     guid = chosen["guid"]
     repo_ids, hidden = filters.scope(ctx, chosen["repository"])
     org_ids = filters.organizations(ctx, chosen["repository"])
+    counted = ctx.owners_of_deliveries()
     return EventFilter(
         None if asked.until is None else first_event_since(ctx.db, asked.until),
         name,
@@ -78,14 +79,9 @@ def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> 
         first=0 if asked.since is None else first_event_since(ctx.db, asked.since),
         hook_ids=filters.hook_ids(ctx, chosen["hook"], repo_ids, org_ids),
         hidden_owners=hidden,
-        org_ids=_organizations(ctx),
-        ids=event_lookup.of_any(ctx.db, guid, natural(guid)) if guid else None,
+        org_ids=counted,
+        ids=event_lookup.of_any(ctx.db, guid, natural(guid), counted) if guid else None,
     )
-
-
-def _organizations(ctx: ViewContext) -> list[int] | None:
-    """Return the organizations to whose hooks the viewer may see deliveries; None for all hooks."""
-    return None if ctx.repositories() is None else ctx.organizations()
 
 
 def _newest(
@@ -170,7 +166,7 @@ def show_event(ctx: ViewContext) -> dict[str, Any]:
 
 def _deliveries(ctx: ViewContext, event_id: int, marked: int | None) -> list[Row]:
     """Return the newest deliveries of an event, and the marked one even if it is older."""
-    org_ids = _organizations(ctx)
+    org_ids = ctx.owners_of_deliveries()
     found = event_queries.deliveries_of(ctx.db, event_id, DELIVERIES, org_ids)
     if marked is None or any(row["id"] == marked for row in found):
         return found

@@ -50,7 +50,7 @@ def _opens(ctx: ViewContext, hook: Row) -> bool:
 
 
 def _numbered(ctx: ViewContext, number: int) -> Iterator[SearchResult]:
-    event_id = event_lookup.of_delivery(ctx.db, number)
+    event_id = event_lookup.of_delivery(ctx.db, number, ctx.owners_of_deliveries())
     for row in _events(ctx, [number] if event_id is None else [number, event_id]):
         if row["id"] == event_id:
             yield _event(row, delivery=number)

@@ -7,6 +7,8 @@ from ui_world import World
 
 from store import Connection
 from store.delivery import deliveries, rejections
+from store.hooks import hooks
+from store.hooks.hook_targets import SYSTEM
 
 GUID = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
 
@@ -143,3 +145,28 @@ async def test_the_list_of_events_has_a_filter_by_id(world: World) -> None:
         browser.client.cookies.clear()
         await browser.sign_in(world.seed.reader_token)
         assert "/ui/events/1" not in await browser.page(f"/ui/events?guid={GUID}")
+
+
+async def test_a_delivery_to_a_hook_of_the_installation_is_found_by_operators_alone(
+    world: World,
+) -> None:
+    """The viewer may see the event, and not that the installation has a hook for it."""
+
+    def deliver_to_all(db: Connection) -> int:
+        everywhere = hooks.create(
+            db, SYSTEM, url="https://receiver.example/all", events=["push"], content_type="json"
+        )
+        return deliveries.redeliver(db, 1, everywhere["id"], world.seed.hello["id"])
+
+    world.send(world.good, GUID)
+    world.store.write_sync(redelivered, world, 1, 20)
+    number = world.store.write_sync(deliver_to_all)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        assert "Nothing that you may see" in text_of(await found(browser, str(number)))
+        assert "No matching events" in await browser.page(f"/ui/events?guid={number}")
+        browser.client.cookies.clear()
+        await browser.sign_in(world.operator)
+        assert await led_to(browser, str(number)) == (
+            f"/ui/events/1?delivery={number}#delivery-{number}"
+        )
+        assert "1 event" in text_of(await browser.page(f"/ui/events?guid={number}"))
