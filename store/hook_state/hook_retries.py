@@ -2,7 +2,7 @@
 
 from store.database.connection import Connection, Row
 from store.errors import Conflict
-from store.hooks import hooks
+from store.hooks import hooks, pull_urls
 
 # Other writers wait for the transaction that makes so many deliveries due.
 MOST = 5_000
@@ -14,12 +14,15 @@ def retry_now(db: Connection, hook: Row) -> int:
 
     This also ends its rests: of an open circuit breaker, and the time for which the receiver asked
     for nothing. Return the number of deliveries that wait and are due now, up to MOST. Raises
-    Conflict if the hook is paused or inactive, and Missing if it was deleted meanwhile.
+    Conflict if the hook is paused, inactive or a pull hook, and Missing if it was deleted
+    meanwhile.
     """
     hook = hooks.lock(db, hook)
     if not hook["active"] or hook["paused_at"] is not None:
         state = "paused: resume it" if hook["active"] else "inactive: switch it on"
         raise Conflict(f"the hook is {state}, and its deliveries are sent")
+    if pull_urls.is_pull(hook["url"]):
+        raise Conflict("it is a pull hook: its receiver fetches the deliveries")
     db.execute(
         "UPDATE hook SET resting_until = NULL, held_until = NULL, version = version + 1,"
         " updated_at = :now WHERE id = :id",

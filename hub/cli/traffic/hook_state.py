@@ -76,7 +76,8 @@ def retry(store: Store, hook_id: int) -> None:
     """Try what waits for a hook now, and not at its next attempt.
 
     An open circuit breaker closes, and a pause that the receiver asked for with Retry-After ends.
-    The worker notices that within some seconds. At most 5,000 deliveries are made due.
+    The worker notices that within some seconds. At most 5,000 deliveries are made due. A pull hook
+    is an error, because its receiver fetches the deliveries.
     """
     many = store.write_sync(lambda db: hook_retries.retry_now(db, find(db, hook_id)))
     more = " or more" if many >= hook_retries.MOST else ""

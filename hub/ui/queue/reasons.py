@@ -2,6 +2,7 @@
 
 from hub.ui.formatting import moment, pluralize
 from store import Row
+from store.hooks.hook_ordering import is_stopped
 
 
 def reason(hook: Row, now: int, *, is_due: bool, is_pulled: bool) -> str:
@@ -17,6 +18,8 @@ def reason(hook: Row, now: int, *, is_due: bool, is_pulled: bool) -> str:
 
 
 def _of_state(hook: Row) -> str:
+    if is_stopped(hook):
+        return "The hook is off, and its deliveries are ordered. They wait until it is on again."
     if not hook["active"]:
         return (
             "The hook is off. Each fails when its next attempt is due, unless the hook is on again"

@@ -76,6 +76,17 @@ def test_a_hook_that_is_paused_or_off_is_left_alone(world: World) -> None:
     assert world.rows() == before
 
 
+def test_a_pull_hook_is_left_to_its_receiver(world: World) -> None:
+    hook = world.hook("push", url="pull:retried")
+    world.arrive("g-1")
+    before = world.rows()
+    assert len(before) == 1
+    world.clock.advance(3600)
+    with pytest.raises(Conflict, match="its receiver fetches"):
+        retry_now(world, hook)
+    assert world.rows() == before
+
+
 def test_a_deleted_hook_is_missing(world: World) -> None:
     hook = world.hook("push")
     world.store.write_sync(hook_removal.delete, hook)

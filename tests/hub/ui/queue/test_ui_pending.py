@@ -53,7 +53,12 @@ async def test_the_list_has_the_reason_of_the_wait(world: World) -> None:
         change(world, "paused_at = :later", **later)
         assert "The hook is paused since" in await said()
         change(world, "active = 0")
-        assert "The hook is off" in await said()
+        assert "Each fails when its next attempt is due" in await said()
+        ordered = {"ordering": "hook"}
+        row = world.store.read_sync(hooks.by_id, world.failing["id"])
+        world.store.write_sync(hooks.update, row, options=ordered)
+        assert "ordered. They wait until it is on again" in await said()
+        world.store.write_sync(hooks.update, row, options={})
         change(world, "active = 1, paused_at = NULL, held_until = NULL, resting_until = NULL")
         with transaction(world.store) as db:
             db.execute("UPDATE delivery SET due_at = :now")
