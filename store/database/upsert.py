@@ -127,6 +127,11 @@ def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> b
     return bool(changed)
 
 
+def differs(row: Row, values: Mapping[str, Any]) -> bool:
+    """Return whether a row has another value in any of these columns."""
+    return any(row[column] != value for column, value in values.items())
+
+
 def set_related(
     db: Connection,
     table: str,

@@ -32,9 +32,14 @@ FIELDS: payload_reader.Readers = {
 }
 
 
-def by_name(db: Connection, repo_id: int, name: str) -> Row | None:
-    """Return the label with this name, in any case, or None."""
-    return db.find(f"SELECT {COLUMNS} FROM label", repo_id=repo_id, name_key=name.lower())
+def by_name(db: Connection, repo_id: int, name: str, *, lock: bool = False) -> Row | None:
+    """Return the label with this name, in any case, or None. With `lock`, lock it."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id AND name_key = :name_key"
+        f"{db.for_change if lock else ''}",
+        repo_id=repo_id,
+        name_key=name.lower(),
+    )
 
 
 def on_issue(db: Connection, issue_id: int, name: str) -> Row | None:
@@ -74,7 +79,10 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     if not fields.get("name"):
         return None
     fields["name_key"] = fields["name"].lower()
-    before = by_name(db, repo["id"], fields["name"]) or _by_foreign_id(db, repo["id"], fields)
+    before = _find(db, repo["id"], fields)
+    if before is not None and upsert.differs(before, fields):
+        # An operation may change it at this moment. Most payloads change nothing, and lock nothing.
+        before = _find(db, repo["id"], fields, lock=True)
     another = before and fields.get("foreign_id", before["foreign_id"]) != before["foreign_id"]
     # A label without an id may come from an operator, who brings back what was deleted.
     known = before and before["foreign_id"] in (None, fields.get("foreign_id"))
@@ -128,10 +136,21 @@ def merge_renamed(db: Connection, repo_id: int, former: str, given: dict[str, An
     delete(db, repo_id, former)
 
 
-def _by_foreign_id(db: Connection, repo_id: int, fields: Row) -> Row | None:
+def _find(db: Connection, repo_id: int, fields: Row, *, lock: bool = False) -> Row | None:
+    """Return the label in a payload, by its name or else by the platform's id."""
+    found = by_name(db, repo_id, fields["name"], lock=lock)
+    return found or _by_foreign_id(db, repo_id, fields, lock=lock)
+
+
+def _by_foreign_id(db: Connection, repo_id: int, fields: Row, *, lock: bool = False) -> Row | None:
     if "foreign_id" not in fields:
         return None
-    return db.find(f"SELECT {COLUMNS} FROM label", repo_id=repo_id, foreign_id=fields["foreign_id"])
+    return db.one(
+        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id AND foreign_id = :foreign_id"
+        f"{db.for_change if lock else ''}",
+        repo_id=repo_id,
+        foreign_id=fields["foreign_id"],
+    )
 
 
 def _add(db: Connection, repo_id: int, fields: Row) -> int | None:

@@ -37,9 +37,14 @@ FIELDS: payload_reader.Readers = {
 }
 
 
-def get(db: Connection, repo_id: int, number: int) -> Row | None:
-    """Return the milestone with this number, or None."""
-    return db.find(f"SELECT {COLUMNS} FROM milestone", repo_id=repo_id, number=number)
+def get(db: Connection, repo_id: int, number: int, *, lock: bool = False) -> Row | None:
+    """Return the milestone with this number, or None. With `lock`, lock it."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM milestone WHERE repo_id = :repo_id AND number = :number"
+        f"{db.for_change if lock else ''}",
+        repo_id=repo_id,
+        number=number,
+    )
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
@@ -55,6 +60,9 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     if creator_id is not None:
         fields["creator_id"] = creator_id
     before = get(db, repo["id"], number)
+    if before is not None and upsert.differs(before, fields):
+        # An operation may change it at this moment. Most payloads change nothing, and lock nothing.
+        before = get(db, repo["id"], number, lock=True)
     if before is None and deletions.is_gone(db, repo["id"], KIND, fields, event):
         return None
     if before is None:
