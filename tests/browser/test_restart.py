@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from daemon import ledger
 from dashboard_guests import DashboardServer
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 from shared_contexts import SharedContexts
 
 from store.hooks import hooks
@@ -52,6 +52,31 @@ async def test_a_form_is_kept_during_a_restart(contexts: SharedContexts, site: D
         assert store.write_sync(hooks.by_url, site.world.engine, url) is not None
     await contexts.leave(guest)
     guest.watched.check()
+
+
+async def test_a_form_is_kept_while_the_daemon_is_stuck(
+    contexts: SharedContexts, site: DashboardServer
+):
+    guest = await contexts.guest(site, "ada")
+    page = await guest.go("/ui/hooks/new?repository=ada/engine")
+    await page.clock.install()
+    icon = await page.locator("link[rel=icon]").get_attribute("href")
+    assert icon is not None
+
+    async def leave_open(route: Route) -> None:
+        """Never answer."""
+
+    await page.route(f"**{icon}", leave_open)
+    await page.get_by_label("URL", exact=True).fill("https://receiver.example/typed")
+    async with page.expect_request(f"**{icon}"):
+        await page.get_by_role("button", name="Create the hook").click()
+    await page.clock.fast_forward("00:10")
+    alert = page.get_by_role("alert")
+    await expect(alert).to_contain_text("The server does not answer. Nothing was sent")
+    await page.unroute(f"**{icon}")
+    await page.clock.fast_forward("00:12")
+    await expect(alert).to_contain_text("The server answers again")
+    await contexts.leave(guest)
 
 
 async def test_a_live_page_follows_the_daemon_that_comes_next(

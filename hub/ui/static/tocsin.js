@@ -200,12 +200,16 @@ function isPost(event) {
 const TYPED = "input:not([type=hidden], [type=checkbox], [type=radio]), textarea";
 const AGAIN = 2000;
 
+// A server that is stuck accepts the request, and never answers.
 async function answers() {
+  const limit = new AbortController(), timer = setTimeout(() => limit.abort(), PATIENCE);
   try {
-    const answer = await fetch(document.querySelector("link[rel=icon]").href, { cache: "no-store" });
-    return answer.ok;
+    const asked = { cache: "no-store", signal: limit.signal };
+    return (await fetch(document.querySelector("link[rel=icon]").href, asked)).ok;
   } catch {
     return false;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
