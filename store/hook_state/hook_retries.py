@@ -30,7 +30,7 @@ def retry_now(db: Connection, hook: Row) -> int:
     )
     chosen = f"SELECT d.id FROM delivery d WHERE {WAITING} ORDER BY d.due_at LIMIT :most"
     db.execute(
-        f"UPDATE delivery SET due_at = :now WHERE id IN ({chosen}) AND due_at > :now"
+        f"UPDATE delivery SET due_at = :now WHERE id {db.chosen(chosen)} AND due_at > :now"
         " AND state = 0 AND lease_id IS NULL",
         hook_id=hook["id"],
         most=MOST,

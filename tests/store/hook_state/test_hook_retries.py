@@ -1,9 +1,10 @@
 """Retries at once: what waits is due, rests end, and paused hooks are left alone."""
 
 import pytest
+from statement_log import plan_lines
 from store_world import FakeNotifier, World
 
-from store import Row
+from store import Connection, Row
 from store.clock import HOUR
 from store.delivery import hook_removal
 from store.delivery.outcomes.attempt_outcomes import record
@@ -85,6 +86,21 @@ def test_a_pull_hook_is_left_to_its_receiver(world: World) -> None:
     with pytest.raises(Conflict, match="its receiver fetches"):
         retry_now(world, hook)
     assert world.rows() == before
+
+
+def test_a_retry_reads_no_table_in_full(world: World) -> None:
+    hook, other = world.hook("push"), world.hook("push")
+
+    def planned(db: Connection) -> list[str]:
+        rows = [(1, one["id"], 1, 0, db.now + HOUR) for one in (hook, other) for _ in range(20_000)]
+        db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
+        db.execute("ANALYZE")
+        return plan_lines(db, lambda db: hook_retries.retry_now(db, hook))
+
+    lines = world.store.write_sync(planned)
+    assert any("delivery_due" in line for line in lines)
+    full = ("Seq Scan on delivery", "SCAN d", "SCAN delivery")
+    assert [line for line in lines if any(scan in line for scan in full)] == []
 
 
 def test_a_deleted_hook_is_missing(world: World) -> None:
