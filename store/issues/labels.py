@@ -168,15 +168,15 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
     return db.delete("label", repo_id=repo_id, name_key=name.lower()) > 0
 
 
-def delete_reported(db: Connection, repo_id: int, given: dict[str, Any]) -> None:
+def delete_reported(db: Connection, repo_id: int, given: dict[str, Any], event: Row) -> None:
     """Delete the label in a payload, also under a former name.
 
-    Another one that has got its name since stays.
+    Another one that has got its name since stays, also one from an operation.
     """
     fields = payload_reader.read_fields(given, FIELDS)
     deletions.put_reported(db, repo_id, KIND, fields)
     row = _by_foreign_id(db, repo_id, fields) or by_name(db, repo_id, fields.get("name", ""))
-    if row is None:
+    if row is None or (row["foreign_id"] is None and upsert.is_overtaken(row, fields, event)):
         return
     if row["foreign_id"] in (None, fields.get("foreign_id", row["foreign_id"])):
         delete(db, repo_id, row["name"])

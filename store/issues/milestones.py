@@ -105,12 +105,16 @@ def _add(db: Connection, repo_id: int, number: int, fields: Row) -> int | None:
 
 
 def delete_reported(db: Connection, repo_id: int, given: dict[str, Any]) -> None:
-    """Delete the milestone in a payload, which its platform has deleted."""
+    """Delete the milestone in a payload, which its platform has deleted.
+
+    One that was made here can have the same number, and stays.
+    """
     fields = payload_reader.read_fields(given, FIELDS)
     deletions.put_reported(db, repo_id, KIND, fields)
     number = payload_reader.read_field(given, "number", payload_reader.number)
-    if number is not None:
-        delete(db, repo_id, number)
+    row = None if number is None else get(db, repo_id, number)
+    if row is not None and _made_here(db, row["id"]) is None:
+        delete(db, repo_id, row["number"])
 
 
 def delete(db: Connection, repo_id: int, number: int) -> bool:

@@ -52,7 +52,7 @@ def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> 
 def _label_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     given = payload_reader.read_part(payload, "label")
     if event["action"] == "deleted":
-        labels.delete_reported(db, repo["id"], given)
+        labels.delete_reported(db, repo["id"], given, event)
         return
     before = payload_reader.read_part(payload_reader.read_part(payload, "changes"), "name")
     former = payload_reader.read_field(before, "from", payload_reader.text(255))

@@ -199,3 +199,18 @@ async def test_an_earlier_event_means_no_label_that_got_the_name_since(
     platform.report("issues", "opened", issue=issue(labels=[BUG]))
     assert await names(client, f"{HELLO}/issues/1/labels") == ([] if deleted else ["defect"])
     assert await names(client) == (["bug"] if deleted else ["bug", "defect"])
+
+
+async def test_an_earlier_deletion_leaves_a_label_that_was_created_since(
+    client: httpx.AsyncClient, platform: Platform, clock: MovableClock
+) -> None:
+    platform.report("label", "created", label=BUG)
+    clock.advance(60)
+    await done(await client.delete(f"{LABELS}/bug"), 204)
+    await done(await client.post(LABELS, json={"name": "bug"}), 201)
+    clock.advance(-30)
+    platform.report("label", "deleted", label=BUG)
+    assert await names(client) == ["bug"]
+    clock.advance(60)
+    platform.report("label", "deleted", label=BUG)
+    assert await names(client) == []

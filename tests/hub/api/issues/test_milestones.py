@@ -115,6 +115,15 @@ async def test_a_platforms_milestone_keeps_its_number(
     assert (await done(await client.get(f"{HELLO}/issues/1")))["milestone"]["title"] == "theirs"
 
 
+async def test_a_deletion_by_the_platform_leaves_a_milestone_made_here(
+    client: httpx.AsyncClient, platform: Platform
+) -> None:
+    await done(await client.post(MILESTONES, json={"title": "ours"}), 201)
+    theirs = PEAL | {"number": 1, "created_at": "2026-11-20T10:00:00Z"}
+    platform.report("milestone", "deleted", milestone=theirs)
+    assert await titles(client) == ["ours"]
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [({"title": " "}, "missing_field"), ({"title": "v1.0"}, "already_exists")],
