@@ -1,9 +1,10 @@
 """The known licenses: their texts, permissions, conditions and limitations.
 
-The data of choosealicense.com lie in `licenses.json`. A test holds them against the package from
+The data of choosealicense.com lie in `licenses.json.gz`. A test holds them against the package from
 which they were made.
 """
 
+import gzip
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 
 import orjson
 
-DATA = Path(__file__).with_name("licenses.json")
+# Compressed, because the texts would take half a megabyte of each installation.
+DATA = Path(__file__).with_name("licenses.json.gz")
 OTHER = "other"
 """The key of a license that is not known."""
 HOME = "http://choosealicense.com/licenses"
@@ -46,7 +48,7 @@ class KnownLicense:
 @cache
 def list_all() -> tuple[KnownLicense, ...]:
     """Return every known license: the featured ones, the other common ones, the rest."""
-    known = orjson.loads(DATA.read_bytes())["licenses"]
+    known = orjson.loads(gzip.decompress(DATA.read_bytes()))["licenses"]
     found = [_license(key, **fields) for key, fields in known.items()]
     return tuple(sorted(found, key=lambda one: (not one.featured, not one.common, one.key)))
 

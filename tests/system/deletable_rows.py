@@ -8,11 +8,13 @@ from store.agents import agent_variables
 from store.devenvs import devenv_secrets
 from store.enterprises import enterprise_teams, enterprises
 from store.hooks import hooks
-from store.issues import commit_comments, issue_fields
+from store.issues import commit_comments, issue_fields, label_changes, milestone_changes
 from store.repositories import invitations
 from store.repositories.markdown import RenderedText
 
 MANY = range(10)
+# Labels and agent variables share a parameter of paths, so they have the same names.
+NAMES = [f"REGION_{n}" for n in MANY]
 Found = dict[str, list[object]]
 
 
@@ -45,16 +47,19 @@ def _of_repository(db: Connection, world: World, receiver: str) -> Found:
     names: list[object] = [f"KEY_{n}" for n in MANY]
     for name in names:
         devenv_secrets.put(db, repo, str(name), b"hush")
+    for label in NAMES:
+        label_changes.create(db, repo, {"name": label})
+    milestones = [milestone_changes.create(db, repo, octo, {"title": str(n)}) for n in MANY]
     ids: Found = {key: [row["id"] for row in rows] for key, rows in found.items()}
-    return ids | {"secret_name": names}
+    numbers: list[object] = [row["number"] for row in milestones]
+    return ids | {"secret_name": names, "milestone_number": numbers}
 
 
 def _of_holdings(db: Connection, world: World) -> Found:
     acme, globe = world.acme.account["id"], enterprises.by_slug(db, "globe")
     assert globe is not None
     fields = [issue_fields.create(db, acme, f"Field {n}", "number")["id"] for n in MANY]
-    names: list[object] = [f"REGION_{n}" for n in MANY]
-    for name in names:
-        agent_variables.create(db, acme, str(name), "x", "all", [])
+    for name in NAMES:
+        agent_variables.create(db, acme, name, "x", "all", [])
     teams = [enterprise_teams.create(db, globe["id"], f"Team {n}")["slug"] for n in MANY]
-    return {"issue_field_id": fields, "name": names, "team_slug": teams}
+    return {"issue_field_id": fields, "name": [*NAMES], "team_slug": teams}
