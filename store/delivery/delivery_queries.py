@@ -53,22 +53,24 @@ def _numbers(name: str | None) -> str:
 
 def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> list[Row]:
     """Return the deliveries that fulfil an SQL condition, as `page` returns them."""
+    # The last attempts are joined to the rows of the page. If PostgreSQL knew nothing about the
+    # tables yet, a join to all deliveries could look for them once for each pair of rows.
     rows = db.all(
-        "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
+        "SELECT f.*, a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
+        " FROM (SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
         " d.due_at, d.lease_id, d.reason, e.guid, e.org_id, e.name AS event, e.action,"
         " e.received_at, COALESCE(h.url, w.callback) AS url, h.resting_until,"
         " COALESCE(h.held_until, w.held_until) AS held_until, h.paused_at, h.active AS hook_active,"
-        f" {OF_HOOK},"
-        " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
+        f" {OF_HOOK}, (SELECT max(x.id) FROM attempt x WHERE x.delivery_id = d.id) AS last_attempt"
         " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
         " LEFT JOIN websub w ON w.id = -d.hook_id"
-        " LEFT JOIN attempt a ON a.id ="
-        " (SELECT max(x.id) FROM attempt x WHERE x.delivery_id = d.id)"
-        f" WHERE {where} ORDER BY d.id DESC LIMIT :limit",
+        f" WHERE {where} ORDER BY d.id DESC LIMIT :limit) f"
+        " LEFT JOIN attempt a ON a.id = f.last_attempt ORDER BY f.id DESC",
         limit=limit,
         **given,
     )
     for row in rows:
+        del row["last_attempt"]
         row["state"] = STATES[row["state"]]
     return rows
 
