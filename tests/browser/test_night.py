@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from busy_night import NightServer
+from busy_night import NightServer, busy_night
 from counted_clicks import Clicks
-from daemon import ledger
 from night_questions import QUESTIONS, Question
 from on_call_tasks import START
 from playwright.async_api import Browser
@@ -18,13 +17,8 @@ EVENTS = 2_000
 async def night(
     anyio_backend: str, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[NightServer]:
-    async with ledger() as receiver:
-        made = NightServer(tmp_path_factory.mktemp("night") / "data", receiver, EVENTS)
-        try:
-            await made.open()
-            yield made
-        finally:
-            await made.close()
+    async with busy_night(tmp_path_factory.mktemp("night") / "data", EVENTS) as made:
+        yield made
 
 
 @pytest.mark.parametrize("question", [pytest.param(one, id=one.asked) for one in QUESTIONS])

@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from busy_night import NightServer
+from busy_night import NightServer, busy_night
 from counted_clicks import Clicks
-from daemon import ledger
 from on_call_tasks import START, TASKS, Task
 from playwright.async_api import Browser
 from shared_contexts import SharedContexts
@@ -15,13 +14,8 @@ from shared_contexts import SharedContexts
 async def night(
     anyio_backend: str, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[NightServer]:
-    async with ledger() as receiver:
-        made = NightServer(tmp_path_factory.mktemp("night") / "data", receiver)
-        try:
-            await made.open()
-            yield made
-        finally:
-            await made.close()
+    async with busy_night(tmp_path_factory.mktemp("night") / "data") as made:
+        yield made
 
 
 @pytest.mark.parametrize("task", [pytest.param(one, id=one.name) for one in TASKS])

@@ -2,13 +2,15 @@
 state of health.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
-from daemon import Ledger
+from daemon import Ledger, ledger
 from dashboard_guests import DashboardServer
 
 from store import Connection, Store
@@ -242,3 +244,15 @@ class NightServer(DashboardServer):
     async def open(self) -> None:
         """Start the daemon."""
         self.url = (await self.serve()).url
+
+
+@asynccontextmanager
+async def busy_night(folder: Path, many: int = EVENTS) -> AsyncIterator[NightServer]:
+    """Yield a started daemon with the data of the night, and `many` events, and end it."""
+    async with ledger() as receiver:
+        made = NightServer(folder, receiver, many)
+        try:
+            await made.open()
+            yield made
+        finally:
+            await made.close()
