@@ -8,11 +8,10 @@ from store.assistant import seat_rows
 from store.database import upsert
 from store.database.connection import Connection, Row
 from store.delivery import hook_removal, sources
-from store.errors import Conflict
 from store.hooks.hook_targets import HookTarget, organization
 from store.hooks.hook_targets import app as target_of_app
 from store.registry import app_removal
-from store.repositories import repositories, repository_removal, watching
+from store.repositories import membership_dump, repositories, repository_removal, watching
 
 GONE = "the organization was removed"
 # The repositories that a transaction removes. All other writers wait for it.
@@ -60,13 +59,7 @@ def _repository_ids(db: Connection, account_id: int) -> list[int]:
 
 def check(db: Connection, account: Row) -> None:
     """Raise Conflict if nobody could administer something without this account."""
-    if account["site_admin"] and not db.exists(
-        "SELECT 1 FROM account WHERE site_admin = 1 AND id <> :id LIMIT 1", id=account["id"]
-    ):
-        raise Conflict(
-            f"{account['login']} is the last site administrator: make another user one first,"
-            " with `tocsin user edit LOGIN --site-admin`"
-        )
+    membership_dump.keep_site_administrator(db, account["id"])
     accounts.keep_administrator(db, account["id"])
 
 

@@ -100,7 +100,10 @@ def add(store: Store, login: str, name: str | None, email: str | None, site_admi
 def edit(
     store: Store, login: str, name: str | None, email: str | None, site_admin: bool | None
 ) -> None:
-    """Change the user LOGIN. An empty name or address removes it."""
+    """Change the user LOGIN. An empty name or address removes it.
+
+    The last administrator of the site stays one.
+    """
     if name is None and email is None and site_admin is None:
         raise click.UsageError("say what to change, such as --name")
 

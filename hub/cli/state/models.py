@@ -125,7 +125,8 @@ class StateDocument(StateEntry):
         """
         changes = []
         name_alike([*self.deployment_records, *self.storage_records])
-        for place, entry in self.entries():
+        # The last administrator of the site may only stop being one when there is another.
+        for place, entry in sorted(self.entries(), key=_is_no_administrator):
             with described_place(place):
                 changes.append(entry.apply(db))
         recount(db, [*self.issues, *self.pull_requests])
@@ -141,6 +142,10 @@ class StateDocument(StateEntry):
         for what, names in keys.items():
             _once(what, names)
         return self
+
+
+def _is_no_administrator(placed: tuple[str, SectionEntry]) -> bool:
+    return not getattr(placed[1], "site_admin", False)
 
 
 def _once(what: str, names: Iterable[str]) -> None:

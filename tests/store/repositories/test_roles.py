@@ -1,10 +1,14 @@
 """Accounts, repositories, and roles."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
 from cheap_passwords import FULL
+from engines import served
+from racing import overlap
+from store_world import World
 
 from store import Connection, Row, Store
 from store.accounts import accounts
@@ -263,9 +267,40 @@ def test_roles_are_ordered() -> None:
 
 
 def test_a_site_administrator_is_made_and_unmade(store: Store) -> None:
+    store.write_sync(accounts.create, "ada", site_admin=True)
     bob = store.write_sync(accounts.create, "bob")
     for site_admin in (True, False):
         store.write_sync(membership_dump.set_site_admin, bob["id"], site_admin)
         changed = store.read_sync(accounts.get, bob["id"])
         assert changed is not None
         assert changed["site_admin"] == site_admin
+
+
+def test_the_last_site_administrator_remains_one(store: Store) -> None:
+    ada = store.write_sync(accounts.create, "ada", site_admin=True)
+    bob = store.write_sync(accounts.create, "bob")
+    store.write_sync(membership_dump.set_site_admin, bob["id"], False)
+    with pytest.raises(Conflict, match="ada is the last site administrator"):
+        store.write_sync(membership_dump.set_site_admin, ada["id"], False)
+    changed = store.read_sync(accounts.get, ada["id"])
+    assert changed is not None
+    assert changed["site_admin"] == 1
+
+
+@served("SQLite has one writer at a time")
+def test_two_site_administrators_cannot_end_each_other(
+    world: World, other: Store, url: str
+) -> None:
+    for login in ("eve", "bob"):
+        world.store.write_sync(accounts.create, login, site_admin=True)
+
+    def ending(login: str) -> Callable[[Connection], None]:
+        def end(db: Connection) -> None:
+            row = accounts.by_login(db, login)
+            assert row is not None
+            membership_dump.set_site_admin(db, row["id"], False)
+
+        return end
+
+    _, found = overlap(url, (world.store, ending("eve")), (other, ending("bob")))
+    assert isinstance(found, Conflict)

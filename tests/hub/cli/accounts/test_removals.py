@@ -139,6 +139,13 @@ def test_a_user_is_shown_and_changed(run):
     assert "say what to change" in run("user", "edit", "ada", code=2).stderr
 
 
+def test_the_last_administrator_of_the_site_stays_one(run):
+    said = run("user", "edit", "eve", "--name", "Eve", "--no-site-admin", code=5).stderr
+    assert "eve is the last site administrator" in said
+    found = shown(run, "user", "show", "eve")
+    assert (found["name"], found["site_admin"]) == (None, True)
+
+
 def test_an_organization_is_shown_and_changed(run):
     run("org", "edit", "tower", "--name", "The Tower", "--description", "eight bells")
     found = shown(run, "org", "show", "tower")

@@ -113,12 +113,22 @@ def test_again_changes_nothing(load, store: Store):
         ("timeout: 3", "timeout: 4", "tower/bells https://receiver.example/hook"),
     ],
 )
-def test_a_change_updates_only_its_object(load, old, new, name):
+def test_a_change_updates_only_its_object(load, run, old, new, name):
     load(DOCUMENT)
+    run("user", "add", "eve", "--site-admin")
     found = outcomes(load(DOCUMENT.replace(old, new), "--json"))
     assert [each for each, outcome in found.items() if outcome == "updated"] == [name]
     assert "created" not in found.values()
     assert set(outcomes(load(DOCUMENT.replace(old, new), "--json")).values()) == {"unchanged"}
+
+
+def test_the_administrator_of_the_site_changes_in_one_document(load, store: Store):
+    load(DOCUMENT)
+    ada = "users: [{login: ada, site_admin: false}]"
+    assert "users[0]: ada is the last site administrator" in load(ada, code=2).output
+    load("users: [{login: ada, site_admin: false}, {login: bob, site_admin: true}]")
+    rows = [store.read_sync(accounts.by_login, login) for login in ("ada", "bob")]
+    assert [row["site_admin"] for row in rows] == [0, 1]
 
 
 def test_unmentioned_fields_are_kept(load, store: Store):
