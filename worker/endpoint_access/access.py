@@ -6,11 +6,9 @@ from typing import Any
 
 from store.endpoint_access import static_headers
 from store.endpoint_access.secret_parts import MASK
-from worker.endpoint_access.masking import masked
+from worker.endpoint_access.masking import SHORTEST, masked
 from worker.endpoint_access.token_request import TokenCredentials, credentials_of
 
-# A shorter part of a value is not replaced by itself, because it may stand in any text.
-SHORTEST_PART = 8
 # Concurrent attempts may use different tokens, and an answer may repeat any of them.
 MOST_TOKENS = 4
 
@@ -70,5 +68,5 @@ def _parts(values: Iterable[str]) -> tuple[str, ...]:
     """Return secret values, and the parts of them that a receiver may repeat alone."""
     found = set(values)
     for value in list(found):
-        found |= {part for part in value.split() if len(part) >= SHORTEST_PART}
+        found |= {part for part in value.split() if len(part) >= SHORTEST}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))

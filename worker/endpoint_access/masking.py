@@ -6,20 +6,35 @@ from collections.abc import Collection
 
 from store.endpoint_access.secret_parts import MASK
 
+SHORTEST = 8
+"""A shorter secret may be a part of any text, so it is only masked where it stands alone."""
+
+# Letters and digits, and the asterisks of a secret that is already masked, do not end a word. In
+# JSON, a letter may be the end of an escaped character.
+_BEGIN = r"(?:(?<![^\W_]|\*)|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))"
+_END = r"(?![^\W_]|\*)"
 _CODE = re.compile(r"\\u00([0-9a-fA-F]{2})")
 
 
 def masked(text: str, secrets: Collection[str]) -> str:
     """Return the text without these secrets, also where JSON has escaped them."""
     for secret in secrets:
-        text = text.replace(secret, MASK)
+        if len(secret) >= SHORTEST:
+            text = text.replace(secret, MASK)
+        elif secret in text:
+            text = re.sub(_alone(secret, re.escape(secret)), MASK, text)
     if "\\" in text:
         plain = _bare(text)
         for secret in secrets:
             # Most answers repeat no secret, and the search for all spellings costs more.
             if not secret.isascii() or _bare(json.dumps(secret)[1:-1]) in plain:
-                text = re.sub("".join(map(_spellings, secret)), MASK, text)
+                text = re.sub(_alone(secret, "".join(map(_spellings, secret))), MASK, text)
     return text
+
+
+def _alone(secret: str, spelled: str) -> str:
+    """Return an expression for a secret, and for a short one only if no word goes on there."""
+    return spelled if len(secret) >= SHORTEST else f"{_BEGIN}(?:{spelled}){_END}"
 
 
 def _bare(text: str) -> str:

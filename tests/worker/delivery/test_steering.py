@@ -55,7 +55,7 @@ async def test_retry_after_holds_all_deliveries_of_the_hook(
 async def test_a_receiver_is_obeyed_although_a_short_secret_is_masked(
     harness: WorkerHarness,
 ) -> None:
-    hook_id = await held(harness, options={"headers": {"X-Auth-Version": "3"}})
+    hook_id = await held(harness, options={"headers": {"X-Auth-Version": "3600"}})
     assert last_attempt(harness, hook_id)["instruction"] == "retry-after=3600"
     assert "3600" not in repr(last_attempt(harness, hook_id)["response_headers"])
     answers(harness, said(503, head=b"webhook-delivery: abort-message"))

@@ -1,0 +1,38 @@
+"""Asterisks in place of secrets: a short secret hides no other text."""
+
+import json
+
+import pytest
+
+from worker.endpoint_access.masking import masked
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("e", "connect: the peer did not answer"),
+        ("3", "Retry-After: 3600"),
+        ("rest", "the restart is over"),
+        (" ", "not a secret"),
+        ("*", "********"),
+        ("n", json.dumps("one\nline")),
+    ],
+)
+def test_a_short_secret_hides_no_other_word(secret: str, text: str) -> None:
+    assert masked(text, [secret]) == text
+
+
+@pytest.mark.parametrize("secret", ["3", "e", "hunter2", "söster", "a/b", "a b"])
+@pytest.mark.parametrize("text", ["{}", "<{}>", "secret={}; other", "version {}, please: {}."])
+def test_a_short_secret_is_masked_where_it_stands_alone(secret: str, text: str) -> None:
+    assert masked(text.format(secret, secret), [secret]) == text.format(*["********"] * 2)
+    quoted = json.dumps(f"\n{secret}\t\u0001{secret}")
+    assert masked(quoted, [secret]) == json.dumps("\n********\t\u0001********")
+
+
+def test_a_long_secret_is_masked_within_a_word() -> None:
+    assert masked("xopen-sesamex", ["open-sesame"]) == "x********x"
+
+
+def test_asterisks_are_not_masked_again() -> None:
+    assert masked("hunter2-hunter2 is *", ["hunter2-hunter2", "*"]) == "******** is ********"
