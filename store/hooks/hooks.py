@@ -236,8 +236,8 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     """Update a hook. `changes` may have any of CHANGEABLE.
 
     `overlap` is how long the former secret still signs (see `hook_secrets.rotated_columns`). `most`
-    is as in `create`. Activating a hook clears the reason for which it was disabled. Raises Invalid
-    as `create` does, and Missing if the hook was deleted meanwhile.
+    is as in `create`. Activating a hook clears the reason for which it was disabled. A new URL has
+    not failed yet. Raises Invalid as `create` does, and Missing if the hook was deleted meanwhile.
     """
     assert changes.keys() <= CHANGEABLE, changes.keys()
     target = target_of(hook)
@@ -256,6 +256,8 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
     mended = hook["pause_reason"] is not None and "options" in changes
     revived = (wanted["active"] and not hook["active"]) or mended
     begins_anew = revived or wanted["url"] != hook["url"]
+    # While a hook is off, it shows how long the receiver had failed for which it was disabled.
+    healthy = revived or (begins_anew and wanted["active"])
     row = db.required(
         "UPDATE hook SET url = :url, content_type = :content_type, secret = :secret,"
         " previous_secret = :previous_secret, previous_until = :previous_until,"
@@ -277,7 +279,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         events=json.dumps(events),
         **option_columns.changed(db, target.kind, hook, changes),
         disabled_reason=None if revived else hook["disabled_reason"],
-        failing_since=None if revived else hook["failing_since"],
+        failing_since=None if healthy else hook["failing_since"],
         held_until=None if begins_anew else hook["held_until"],
         begins_anew=int(begins_anew),
         paused_at=None if mended else hook["paused_at"],

@@ -24,6 +24,9 @@ def update_hooks(
     db: Connection, outcomes: Sequence[Outcome], known: Sequence[tuple[Any, ...]]
 ) -> set[int]:
     """Update the hooks of attempts. Return the hooks that this disabled."""
+    # An answer of a former URL says nothing about the receiver that the hook has now.
+    urls = {hook_id: url for hook_id, *_, url in known}
+    outcomes = [outcome for outcome in outcomes if urls.get(outcome.hook_id) == outcome.url]
     last = {outcome.hook_id: outcome for outcome in outcomes}
     # A success anywhere in the batch ends the failures before it. A request to disable the hook
     # stands, whatever comes after it.
@@ -36,7 +39,7 @@ def update_hooks(
     # A hook's row is written only if it changes, and always in this order: several workers record
     # at the same time.
     disabled = set()
-    for hook_id, _, version, active, began, held_before, url in known:
+    for hook_id, _, version, active, began, held_before, _ in known:
         fails = failing.get(hook_id) if active else None
         since = None if hook_id in healthy else began
         # A time that is far ahead was written by a clock that was fast.
@@ -55,7 +58,7 @@ def update_hooks(
                 until=resting.get(hook_id),
                 held_until=held_until,
             )
-        if fails is not None and fails.url == url and _disable(db, fails, since or db.now):
+        if fails is not None and _disable(db, fails, since or db.now):
             disabled.add(hook_id)
         if hook_id in taken:
             hook_secrets.learn(db, hook_id, taken[hook_id])

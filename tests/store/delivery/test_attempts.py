@@ -156,6 +156,20 @@ class TestFailingSince:
         put(world, world.failure(lease, third))
         assert state(world, hook) == (1, None, world.now)
 
+    def test_ends_with_another_url(self, world: World, hook: Any, lease: int) -> None:
+        first, second, third = take(world, lease, hook, 3)
+        put(world, world.failure(lease, first))
+        world.clock.advance(60)
+        world.store.write_sync(hooks.update, hook, url="https://another.example/hook")
+        assert state(world, hook) == (1, None, None)
+        put(world, world.failure(lease, second, url=hook["url"]))
+        assert state(world, hook) == (1, None, None), "the former URL answered late"
+        put(world, world.failure(lease, second))
+        began = world.now
+        world.clock.advance(60)
+        put(world, world.outcome(lease, third, url=hook["url"]))
+        assert state(world, hook) == (1, None, began)
+
     @pytest.mark.parametrize(("fast", "since"), [(10 * 86_400, 0), (3600, 3600)])
     def test_failing_since_begins_anew_after_a_fast_clock(
         self, world: World, hook: Any, lease: int, fast: int, since: int
@@ -330,14 +344,16 @@ class TestDisabling:
         self, world: World, hook: Any, lease: int
     ) -> None:
         """Otherwise its last answer would disable the hook before anything goes to the new URL."""
-        one, two, three = take(world, lease, hook, 3)
+        one, two, three, four = take(world, lease, hook, 4)
         put(world, world.failure(lease, one))
         world.clock.advance(6 * 86_400)
         world.store.write_sync(hooks.update, hook, url="https://another.example/hook")
         late = world.failure(lease, two, disable_after=5 * DAY, url=hook["url"])
         assert put(world, late) == set()
-        assert state(world, hook)[0] == 1
-        assert put(world, world.failure(lease, three, disable_after=5 * DAY)) == {hook["id"]}
+        assert put(world, world.failure(lease, three, disable_after=5 * DAY)) == set()
+        assert state(world, hook) == (1, None, world.now), "the new URL fails for the first time"
+        world.clock.advance(5 * 86_400)
+        assert put(world, world.failure(lease, four, disable_after=5 * DAY)) == {hook["id"]}
 
     def test_names_the_last_error(self, world: World, hook: Any, lease: int) -> None:
         one, two = take(world, lease, hook, 2)
