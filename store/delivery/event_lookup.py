@@ -9,12 +9,31 @@ from store.delivery import event_queries
 MOST = 20
 
 
-def of_guid(db: Connection, guid: str) -> list[int]:
-    """Return the ids of the events with this guid, newest first, up to MOST."""
+def of_guid(
+    db: Connection,
+    guid: str,
+    repo_ids: Sequence[int] | None = None,
+    org_ids: Sequence[int] | None = None,
+) -> list[int]:
+    """Return the ids of the events with this guid, newest first, up to MOST.
+
+    With `repo_ids`, up to MOST more are from these repositories and the organizations `org_ids`.
+    Somebody who may see no other events finds theirs behind all others.
+    """
+    found = _with_guid(db, guid, "1 = 1")
+    if repo_ids is None or len(found) < MOST:
+        return found
+    ours = f"(repo_id {db.among('repos')} OR (repo_id = 0 AND org_id {db.among('orgs')}))"
+    given = {"repos": json_array(repo_ids), "orgs": json_array(org_ids or ())}
+    return sorted({*found, *_with_guid(db, guid, ours, **given)}, reverse=True)
+
+
+def _with_guid(db: Connection, guid: str, condition: str, **given: str) -> list[int]:
     return db.column(
-        "SELECT id FROM event WHERE guid = :guid ORDER BY id DESC LIMIT :most",
+        f"SELECT id FROM event WHERE guid = :guid AND {condition} ORDER BY id DESC LIMIT :most",
         guid=guid,
         most=MOST,
+        **given,
     )
 
 
@@ -32,13 +51,18 @@ def of_delivery(db: Connection, number: int, org_ids: Sequence[int] | None = Non
 
 
 def of_any(
-    db: Connection, text: str, number: int | None, org_ids: Sequence[int] | None = None
+    db: Connection,
+    text: str,
+    number: int | None,
+    repo_ids: Sequence[int] | None = None,
+    org_ids: Sequence[int] | None = None,
 ) -> list[int]:
     """Return the ids of the events with this guid, and of the event of this delivery.
 
-    `org_ids` limits the deliveries as in `event_queries.visible`.
+    `repo_ids` and `org_ids` are as in `of_guid`. `org_ids` also limits the deliveries as in
+    `event_queries.visible`.
     """
-    found = of_guid(db, text)
+    found = of_guid(db, text, repo_ids, org_ids)
     event_id = of_delivery(db, number, org_ids) if number and number <= LAST_ID else None
     return found if event_id is None or event_id in found else [*found, event_id]
 

@@ -80,7 +80,9 @@ def _filter(ctx: ViewContext, chosen: dict[str, str], asked: filters.Period) -> 
         hook_ids=filters.hook_ids(ctx, chosen["hook"], repo_ids, org_ids),
         hidden_owners=hidden,
         org_ids=counted,
-        ids=event_lookup.of_any(ctx.db, guid, natural(guid), counted) if guid else None,
+        ids=event_lookup.of_any(ctx.db, guid, natural(guid), ctx.repositories(), counted)
+        if guid
+        else None,
     )
 
 

@@ -33,7 +33,8 @@ class SearchResult:
 def of_id(ctx: ViewContext, text: str) -> list[SearchResult]:
     """Return the events, the delivery, the attempt and the hook with this id."""
     number = natural(text)
-    found = [_event(row) for row in _events(ctx, event_lookup.of_guid(ctx.db, text))]
+    ids = event_lookup.of_guid(ctx.db, text, ctx.repositories(), ctx.owners_of_deliveries())
+    found = [_event(row) for row in _events(ctx, ids)]
     return found if number is None else [*found, *_numbered(ctx, number)]
 
 

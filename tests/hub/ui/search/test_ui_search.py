@@ -6,9 +6,12 @@ from ui_rows import arrive
 from ui_world import World
 
 from store import Connection
-from store.delivery import deliveries, rejections
+from store.accounts import accounts
+from store.delivery import deliveries, event_lookup, events, rejections
+from store.delivery.incoming import IncomingEvent
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM
+from store.repositories import repositories
 
 GUID = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
 
@@ -170,3 +173,21 @@ async def test_a_delivery_to_a_hook_of_the_installation_is_found_by_operators_al
             f"/ui/events/1?delivery={number}#delivery-{number}"
         )
         assert "1 event" in text_of(await browser.page(f"/ui/events?guid={number}"))
+
+
+async def test_hidden_events_with_the_same_delivery_id_hide_no_other(world: World) -> None:
+    """Each sender chooses the ids of its own events."""
+    world.send(world.good, GUID)
+    world.store.write_sync(arrive_elsewhere, world, 2 * event_lookup.MOST)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        assert await led_to(browser, GUID) == "/ui/events/1"
+        page = text_of(await browser.page(f"/ui/events?guid={GUID}"))
+        assert "1 event" in page
+
+
+def arrive_elsewhere(db: Connection, world: World, many: int) -> None:
+    theirs = accounts.by_login(db, "theirs")
+    assert theirs is not None
+    for number in range(many):
+        repo = repositories.create(db, theirs["id"], f"copy-{number}")
+        events.insert(db, [IncomingEvent(repo["id"], GUID, repo["id"], "push", b"{}")])
