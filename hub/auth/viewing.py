@@ -1,8 +1,8 @@
 """The viewer of a list of repositories or of their contents, and of a repository in a body."""
 
-from hub.auth import access
-from hub.auth.access import on_repo
+from hub.auth import repository_access
 from hub.auth.credentials import Caller
+from hub.auth.repository_access import on_repo
 from hub.http.errors import Forbidden
 from store import Connection, Row
 from store.accounts import organizations, tokens
@@ -52,7 +52,7 @@ def may_read(db: Connection, caller: Caller | None, repo: Row, permission: str) 
     repository is refused: a refused one is as one that does not exist.
     """
     try:
-        access.check(db, on_repo(permission, "read").or_anyone(), caller, repo)
+        repository_access.check(db, on_repo(permission, "read").or_anyone(), caller, repo)
     except (Missing, Forbidden):
         return False
     return True

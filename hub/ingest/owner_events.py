@@ -6,9 +6,9 @@ which are for owners, nor events of what only an administrator of the repository
 
 from typing import Any
 
-from hub.auth import access
-from hub.auth.access import on_repo
+from hub.auth import repository_access
 from hub.auth.credentials import Caller
+from hub.auth.repository_access import on_repo
 from hub.http.errors import Forbidden, Rejected
 from hub.ingest import event_envelope
 from store import Connection, Row
@@ -104,7 +104,7 @@ class OwnerEvents:
         if repo["id"] not in self._refusals:
             self._refusals[repo["id"]] = None
             try:
-                access.check(self._db, ADMINISTER, self._caller, repo)
+                repository_access.check(self._db, ADMINISTER, self._caller, repo)
             except Forbidden as error:
                 self._refusals[repo["id"]] = error
         return self._refusals[repo["id"]]

@@ -1,8 +1,8 @@
 """The access of senders to the repositories for which they send events."""
 
-from hub.auth import access
-from hub.auth.access import on_repo
+from hub.auth import repository_access
 from hub.auth.credentials import Caller
+from hub.auth.repository_access import on_repo
 from hub.auth.token_rights import check_kind, check_token
 from store import Connection, Row
 from store.clock import SECOND
@@ -31,5 +31,5 @@ def repository_to_push(db: Connection, caller: Caller, owner: str, name: str) ->
     repo = repository_names.find(db, owner, name)
     if repo is None:
         raise Missing("repository")
-    access.check(db, PUSH, caller, repo)
+    repository_access.check(db, PUSH, caller, repo)
     return repo

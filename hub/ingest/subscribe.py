@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from hub.auth import access, hook_rights
+from hub.auth import hook_rights, repository_access
 from hub.auth.credentials import Caller
 from hub.auth.rate_limits import WRITE
 from hub.http.accept import Accept
@@ -127,7 +127,7 @@ def _topic(db: Connection, caller: Caller, wish: SubscriptionRequest) -> Row:
         repo = repository_names.find(db, wish.owner, wish.repo)
         if repo is None:
             raise Missing("repository")
-        access.check(db, ACCESS, caller, repo)
+        repository_access.check(db, ACCESS, caller, repo)
     except Missing:
         raise Rejected(f'No repository found for hub.topic: "{wish.topic}"') from None
     return repo

@@ -6,7 +6,8 @@ Operations are declared here, and so are the events that report their changes.
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, Unpack
 
-from hub.auth.access import Access, OnRepo
+from hub.auth.access import Access
+from hub.auth.repository_access import OnRepo
 from hub.rest.event_payloads import EventData
 from hub.rest.operation import Operation, OperationOptions, derive
 from hub.rest.resolve import Loader, steps_of

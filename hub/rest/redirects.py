@@ -1,6 +1,6 @@
 """Redirects for renamed repositories and for issues moved to another repository."""
 
-from hub.auth import access
+from hub.auth import repository_access
 from hub.auth.access import Access
 from hub.http.errors import MovedPermanently
 from hub.http.routing import path_of
@@ -32,8 +32,8 @@ def follow_rename(
 
 
 def _may_see(db: Connection, needed: Access, who: Principal, repo: Row) -> bool:
-    if isinstance(needed, access.OnRepo):
-        return access.may_see(db, needed, who.caller, repo)
+    if isinstance(needed, repository_access.OnRepo):
+        return repository_access.may_see(db, needed, who.caller, repo)
     if who.app is None:
         return False
     found = installations.on_account(db, who.app["id"], repo["owner_id"])
@@ -57,9 +57,9 @@ def gone_or_moved(
     if row.get("deleted_at") is not None:
         return Gone(f"This {error.argument.replace('_', ' ')} was deleted")
     repo = _destination(db, row)
-    if repo is None or not isinstance(needed, access.OnRepo):
+    if repo is None or not isinstance(needed, repository_access.OnRepo):
         return Missing(error.argument)
-    if not access.may_see(db, needed, who.caller, repo):
+    if not repository_access.may_see(db, needed, who.caller, repo):
         return Missing(error.argument)
     path = path_of(request.scope).split("/")
     template = operation.path.split("/")

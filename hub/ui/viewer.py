@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from hub.admin.administrators import LOOK, RUN
 from hub.api.hooks.hook_access import OF_ORGANIZATION, TO_ORGANIZATION, creator_of
-from hub.auth import access, token_rights
-from hub.auth.access import Access, OnRepo
+from hub.auth import repository_access, token_rights
+from hub.auth.access import Access
 from hub.auth.credentials import Caller
 from hub.auth.hook_rights import READ, WRITE
 from hub.auth.organization_access import OnOrg
+from hub.auth.repository_access import OnRepo
 from hub.http.errors import Forbidden, HubError
 from store import Connection, Row
 from store.accounts import accounts, administrators
@@ -122,7 +123,7 @@ class DashboardViewer:
         """Return a repository whose hooks they may see. Raises Missing or Forbidden."""
         repo = existing(repositories.get(db, repo_id), "repository")
         if not self.is_unbound:
-            access.check(db, READ, self.caller, repo)
+            repository_access.check(db, READ, self.caller, repo)
         return repo
 
     def left_of(self, db: Connection, repo_id: int, org_id: int = 0) -> Row | None:
@@ -201,7 +202,7 @@ class DashboardViewer:
         if target.kind == "repository":
             repo = existing(repositories.get(db, target.id), "repository")
             if not self.is_unbound:
-                access.check(db, of_repository, self.caller, repo)
+                repository_access.check(db, of_repository, self.caller, repo)
             return repo
         if target.kind in MANY_OWNERS:
             if not self.operator:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hub.auth import access, credentials, hook_rights
-from hub.auth.access import OnRepo, on_repo
+from hub.auth import credentials, hook_rights, repository_access
 from hub.auth.credentials import Caller
+from hub.auth.repository_access import OnRepo, on_repo
 from hub.auth.token_rights import suffices
 from hub.rest.request import Request
 from store import Connection, Row
@@ -33,10 +33,10 @@ def check_visible(db: Connection, request: Request, key: str) -> tuple[Row, froz
     needed = needed_for(key)
     if caller is None and not needed[0].anyone:
         # An anonymous client must not learn whether a private repository exists.
-        access.check(db, READ, None, repo)
+        repository_access.check(db, READ, None, repo)
         credentials.require(token)
     for each in needed:
-        access.check(db, each, caller, repo)
+        repository_access.check(db, each, caller, repo)
     return repo, readable_events(caller and caller.within(db, repo["owner_id"]), repo)
 
 

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from hub.api.checks import check_run_rules, check_serializers
 from hub.api.checks.check_run_rules import CheckRunChange, NewCheckRun
 from hub.api.checks.check_serializers import CheckRun
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.http.errors import Forbidden
 from hub.rest import commit_lookup
 from hub.rest.context import Context

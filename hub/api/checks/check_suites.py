@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from hub.api.checks import check_serializers
 from hub.api.checks.check_serializers import WholeCheckSuite
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest import commit_lookup
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup

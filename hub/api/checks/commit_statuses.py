@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from hub.api.repositories import commit_serializers
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest import commit_lookup
 from hub.rest.context import Context
 from hub.rest.event_payloads import sent_by

@@ -7,7 +7,8 @@ from annotated_types import MaxLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo, on_user
+from hub.auth.access import on_user
+from hub.auth.repository_access import on_repo
 from hub.auth.token_rights import check_repository
 from hub.http.client_address import unmapped
 from hub.rest.context import Context

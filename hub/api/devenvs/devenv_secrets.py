@@ -7,7 +7,7 @@ from annotated_types import MaxLen
 from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.http.response import TypedReply
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup

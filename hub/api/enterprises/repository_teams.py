@@ -4,7 +4,7 @@ from hub.api.enterprises import team_serializers
 from hub.api.enterprises.team_serializers import ListedTeam
 from hub.api.repositories import full_serializers
 from hub.api.repositories.full_serializers import PERMISSIONS, RepositoryPermissions
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack
 
-from hub.auth.access import OnRepo
 from hub.auth.app_access import as_integration
 from hub.auth.credentials import Caller
 from hub.auth.hook_rights import READ, WRITE
 from hub.auth.organization_access import OnOrg
+from hub.auth.repository_access import OnRepo
 from hub.rest.group import OperationGroup
 from hub.rest.operation import OperationOptions
 from hub.rest.resolve import Loader

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from hub.api.imports import import_serializers
 from hub.api.imports.import_serializers import PorterAuthor, PorterLargeFile, SourceImport
-from hub.auth.access import OnRepo
+from hub.auth.repository_access import OnRepo
 from hub.rest import serializers
 from hub.rest.context import Context, Services
 from hub.rest.event_payloads import EventData, sent_by

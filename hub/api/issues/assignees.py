@@ -6,7 +6,7 @@ from hub.api.issues import issue_change_events, issue_rules, issue_serializers
 from hub.api.issues.body_forms import FORMS
 from hub.api.issues.issue_rules import READ, WRITE, Logins
 from hub.api.issues.issue_serializers import Issue
-from hub.auth import access
+from hub.auth import repository_access
 from hub.auth.organization_access import may_do
 from hub.http.errors import Forbidden
 from hub.rest.context import Context
@@ -61,7 +61,7 @@ def _sees_concealed(ctx: Context, repo: Row) -> bool:
     if may_do(ctx.db, ctx.caller, owner, ("members", "read"), "read:org") is not None:
         return True
     try:
-        access.check(ctx.db, WRITE, ctx.caller, repo)
+        repository_access.check(ctx.db, WRITE, ctx.caller, repo)
     except Forbidden:
         return False
     return True

@@ -15,7 +15,7 @@ from hub.api.issues.body_forms import FORMS, BodyForms
 from hub.api.issues.comment_queries import CommentQuery, SortedCommentQuery, selection
 from hub.api.issues.issue_part_serializers import IssueComment
 from hub.api.issues.issue_rules import READ, Body
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.http.errors import Forbidden
 from hub.http.media import PLAIN, Media
 from hub.rest.context import Context, Services

@@ -17,7 +17,7 @@ from hub.api.issues.issue_rules import (
 )
 from hub.api.issues.issue_serializers import Issue
 from hub.api.issues.text_and_state import change_state, change_texts
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.interaction_check import check_archived, check_interaction

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from hub.api.issues import issue_field_serializers, issue_serializers
 from hub.api.issues.issue_field_serializers import IssueFieldValue
 from hub.api.issues.issue_rules import ISSUES, find_issue
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.auth.token_rights import is_signed_on, suffices
 from hub.rest import organization_serializers
 from hub.rest.context import Context

@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from hub.api.issues import issue_part_serializers
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.http.errors import Forbidden
 from hub.rest.context import Context
 from hub.rest.interaction_check import check_archived

@@ -11,7 +11,7 @@ from hub.api.issues.issue_rules import Body, Title
 from hub.api.issues.text_and_state import change_state, change_texts, check_no_other_open
 from hub.api.pulls import pull_serializers
 from hub.api.pulls.pull_serializers import PullRequest
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.auth.viewing import may_read
 from hub.http.errors import Forbidden
 from hub.rest.context import Context

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from hub.api.repositories import full_serializers
 from hub.api.repositories.full_serializers import COARSE, PERMISSIONS, RepositoryPermissions
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest import serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup

@@ -8,7 +8,7 @@ from annotated_types import Ge, Le, MaxLen
 from typing_extensions import TypedDict
 
 from hub.api.repositories.commit_comment_serializers import CommitComment, several
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest import commit_lookup
 from hub.rest.context import Context, Services
 from hub.rest.event_payloads import sent_by

@@ -4,7 +4,7 @@ from typing_extensions import TypedDict
 
 from hub.api.repositories import commit_serializers
 from hub.api.repositories.commit_serializers import Commit
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.http.response import TypedReply, form_reply
 from hub.rest import commit_lookup
 from hub.rest.context import Context

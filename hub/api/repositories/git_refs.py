@@ -2,7 +2,7 @@
 
 from hub.api.repositories import branch_serializers
 from hub.api.repositories.branch_serializers import GitRef
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging

@@ -8,8 +8,9 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo, on_user
+from hub.auth.access import on_user
 from hub.auth.organization_access import on_org
+from hub.auth.repository_access import on_repo
 from hub.auth.token_rights import not_accessible
 from hub.http.errors import Forbidden
 from hub.http.response import TypedReply

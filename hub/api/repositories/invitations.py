@@ -10,7 +10,7 @@ from hub.api.repositories.invitation_serializers import (
     emit_event,
     emit_member_event,
 )
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.http.errors import TooFast
 from hub.http.response import TypedReply
 from hub.rest.context import Context

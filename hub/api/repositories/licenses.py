@@ -5,7 +5,8 @@ import html
 
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo, public
+from hub.auth.access import public
+from hub.auth.repository_access import on_repo
 from hub.http.response import TypedReply, form_reply
 from hub.rest import repository_serializers
 from hub.rest.context import Context

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, NotRequired
 from annotated_types import Interval, MaxLen
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo
 from hub.auth.organization_access import on_org
+from hub.auth.repository_access import on_repo
 from hub.http.errors import NotAllowed
 from hub.rest import organization_serializers, serializers
 from hub.rest.context import Context

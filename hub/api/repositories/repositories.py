@@ -8,7 +8,8 @@ from typing_extensions import TypedDict
 
 from hub.api.repositories import full_serializers
 from hub.api.repositories.full_serializers import FullRepository, ListedRepository, Repository
-from hub.auth.access import on_repo, public, signed_in
+from hub.auth.access import public, signed_in
+from hub.auth.repository_access import on_repo
 from hub.auth.token_rights import suffices
 from hub.auth.viewing import viewer_of
 from hub.rest.context import Context

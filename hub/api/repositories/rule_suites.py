@@ -2,7 +2,7 @@
 
 from hub.api.repositories import rule_suite_serializers
 from hub.api.repositories.rule_suite_serializers import RuleSuite, RuleSuiteDetail, RuleSuiteQuery
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging

@@ -5,7 +5,8 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from hub.auth.access import OnRepo, on_repo, on_user, public
+from hub.auth.access import on_user, public
+from hub.auth.repository_access import OnRepo, on_repo
 from hub.auth.token_rights import CLASSIC
 from hub.auth.viewing import viewer_of
 from hub.rest import repository_serializers, serializers

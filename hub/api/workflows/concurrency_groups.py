@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NotRequired
 from annotated_types import Ge, Le
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.http.errors import Rejected
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup

@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from hub.auth.access import on_repo
+from hub.auth.repository_access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging

@@ -14,7 +14,7 @@ from hub.api.imports.source_imports import (
     cancelled,
     restarted,
 )
-from hub.auth import access
+from hub.auth import repository_access
 from hub.http.errors import HubError
 from hub.settings import HubSettings
 from hub.ui.lists import filters, paging
@@ -129,7 +129,7 @@ def _check_look(ctx: ViewContext) -> None:
 
 def _check_change(ctx: ViewContext, repo: Row) -> None:
     if not ctx.viewer.is_unbound:
-        access.check(ctx.db, CHANGE, ctx.viewer.caller, repo)
+        repository_access.check(ctx.db, CHANGE, ctx.viewer.caller, repo)
 
 
 def _may_change(ctx: ViewContext, repo: Row) -> bool:

@@ -8,10 +8,11 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from transactions import transaction
 
-from hub.auth.access import OnRepo, as_user, on_repo, on_user, public
+from hub.auth.access import as_user, on_user, public
 from hub.auth.app_access import as_app
 from hub.auth.enterprise_access import on_enterprise
 from hub.auth.organization_access import on_org
+from hub.auth.repository_access import OnRepo, on_repo
 from hub.http.routing import Routes, path_of
 from hub.operations import OPERATIONS
 from hub.rest.context import Context

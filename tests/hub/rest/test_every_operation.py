@@ -34,12 +34,13 @@ from operations_world import (
     rows,
 )
 
-from hub.auth.access import PERMISSIONLESS, REFUSALS, OnRepo, Public
+from hub.auth.access import PERMISSIONLESS, Public
 from hub.auth.app_access import AsInstallation
 from hub.auth.app_jwt import UNREADABLE
 from hub.auth.enterprise_access import NO_MANAGER, OnEnterprise
 from hub.auth.enterprise_access import NOT_AN_OWNER as NO_ENTERPRISE_OWNER
 from hub.auth.organization_access import NOT_A_MEMBER, NOT_AN_OWNER, OnOrg
+from hub.auth.repository_access import REFUSALS, OnRepo
 from hub.auth.token_rights import ALL, CLASSIC
 from hub.http.conditional import date
 from hub.http.error_headings import ERRORS_PAGE, operation_place

@@ -10,7 +10,7 @@ from hub_client import open_client
 from operations_world import path
 from seed import make
 
-from hub.auth.access import OnRepo
+from hub.auth.repository_access import OnRepo
 from hub.operations import OPERATIONS
 from hub.rest.operation import Operation
 from hub.settings import HubSettings

@@ -11,9 +11,10 @@ from required import required
 from thoroughness import often
 from transactions import transaction
 
-from hub.auth import access, credentials
-from hub.auth.access import OnRepo
+from hub.auth import credentials, repository_access
+from hub.auth.access import Access
 from hub.auth.organization_access import OnOrg
+from hub.auth.repository_access import OnRepo
 from hub.auth.viewing import viewer_of
 from hub.http.errors import Forbidden
 from hub.operations import OPERATIONS
@@ -114,14 +115,14 @@ class Combination:
             public=True,
         )
 
-    def expected(self, needed: access.Access, reached: bool) -> str:
+    def expected(self, needed: Access, reached: bool) -> str:
         """The expected outcome of a request. `reached` tells whether its target is in reach."""
         if not reached:
             return "not found"
         allowed = "installation" in needed.kinds and self._has(needed)
         return "allowed" if allowed else "forbidden"
 
-    def _has(self, needed: access.Access) -> bool:
+    def _has(self, needed: Access) -> bool:
         return any(
             LEVELS[level] <= LEVELS.get(self.permissions.get(name, ""), 0)
             for name, level in needed.permissions
@@ -166,7 +167,7 @@ def in_repository(db: Connection, made: Combination, repo: Row, chance: Chance) 
     needed = operation.access
     assert isinstance(needed, OnRepo)
     expected = made.expected(needed, repo["id"] in made.repositories)
-    found = outcome(lambda: access.check(db, needed, made.caller, repo))
+    found = outcome(lambda: repository_access.check(db, needed, made.caller, repo))
     assert found == expected, (operation.id, repo["full_name"])
     return found
 

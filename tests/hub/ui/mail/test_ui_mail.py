@@ -6,7 +6,7 @@ import pytest
 from dashboard_client import open_dashboard, text_of
 from ui_world import World
 
-from hub.auth import access
+from hub.auth import repository_access
 from hub.auth.access import Access
 from hub.auth.credentials import Caller
 from store import Connection, Row, Store
@@ -86,13 +86,13 @@ async def test_hooks_of_one_repository_share_a_check_of_the_token(
     hook_ids = [world.failing["id"], world.good["id"]]
     world.store.write_sync(subscriptions.unsubscribe, world.seed.octo["id"], hook_ids)
     checked: list[int] = []
-    check = access.check
+    check = repository_access.check
 
     def checking(db: Connection, wanted: Access, caller: Caller | None, repo: Row) -> Any:
         checked.append(repo["id"])
         return check(db, wanted, caller, repo)
 
-    monkeypatch.setattr(access, "check", checking)
+    monkeypatch.setattr(repository_access, "check", checking)
     async with open_dashboard(world.store, world.seed.token, **ON) as browser:
         page = text_of(await browser.page("/ui/mail"))
     assert all(f"hook {hook_id} of octo/hello" in page for hook_id in hook_ids)
