@@ -15,7 +15,7 @@ from hub.http.errors import Forbidden, HubError
 from store import Connection, Row
 from store.accounts import accounts, administrators
 from store.errors import Missing, existing
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.hooks.hook_targets import EVERYWHERE, MANY_OWNERS, HookTarget, target_of
 from store.repositories import repositories
 
@@ -298,7 +298,7 @@ def _permitted(
     """
     rights: dict[tuple[HookTarget, int | None], bool] = {}
     found = []
-    for hook in hooks.by_ids(db, hook_ids):
+    for hook in hook_queries.by_ids(db, hook_ids):
         key = target_of(hook), hook["oauth_app_id"]
         if key not in rights:
             rights[key] = may(db, hook)

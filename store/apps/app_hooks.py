@@ -9,14 +9,14 @@ from typing_extensions import Unpack
 from store.accounts import apps
 from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
-from store.hooks import app_subscriptions, hooks
+from store.hooks import app_subscriptions, hook_queries, hooks
 from store.hooks.event_names import FITTING, WILDCARD
 from store.hooks.hook_targets import app as target_of_app
 
 
 def of(db: Connection, app_id: int) -> Row | None:
     """Return the app's hook, or None."""
-    found = hooks.page(db, target_of_app(app_id), limit=1)
+    found = hook_queries.page(db, target_of_app(app_id), limit=1)
     return found[0] if found else None
 
 

@@ -13,7 +13,7 @@ from store import Connection
 from store.crypto import key_file
 from store.crypto.vault import open_vault
 from store.delivery import attempts
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.repositories import repositories
 
 HOOKS = 1_500
@@ -83,7 +83,7 @@ async def test_a_rotation_that_is_killed_beside_a_daemon_loses_nothing(site: Sit
         assert await daemon.end() == 0
     assert len(keys(site)) == 1
     with site.opened() as store:
-        rows = store.read_sync(hooks.every)
+        rows = store.read_sync(hook_queries.every)
     secrets = opened_by_the_first(site.folder / "secret.key", [row["secret"] for row in rows])
     assert secrets == ["s", *(f"hush-{number}" for number in range(HOOKS))]
     assert delivered_as(site, b"s") > 50

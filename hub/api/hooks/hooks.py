@@ -23,7 +23,7 @@ from hub.rest.context import Context
 from hub.rest.paging import NumberedPaging
 from store import Row
 from store.delivery import attempts, deliveries, event_queries
-from store.hooks import hooks
+from store.hooks import hook_queries
 from store.hooks.hook_targets import repository
 
 hook_ops = HookOperations()
@@ -33,8 +33,8 @@ ops = hook_ops.group
 @ops("GET /repos/{owner}/{repo}/hooks", READ)
 def list_webhooks(ctx: Context, repo: Row, page: NumberedPaging) -> list[serializers.Hook]:
     """List repository webhooks"""
-    page.count(lambda most: hooks.count(ctx.db, repo["id"], most))
-    rows = hooks.page(ctx.db, repo["id"], **page.bounds)
+    page.count(lambda most: hook_queries.count(ctx.db, repo["id"], most))
+    rows = hook_queries.page(ctx.db, repo["id"], **page.bounds)
     last = attempts.last_responses(ctx.db, [row["id"] for row in rows])
     return [serializers.hook(ctx.urls, repo, row, last.get(row["id"])) for row in rows]
 

@@ -12,8 +12,8 @@ from store import Connection, Row, Store
 from store.crypto import ed25519
 from store.delivery import attempts
 from store.hook_state import hook_health
+from store.hooks import hook_queries, signing_keys
 from store.hooks import hooks as kept
-from store.hooks import signing_keys
 from store.hooks.hook_targets import name_of, target_of
 from store.ordering import operations
 from store.pull import consumers
@@ -125,7 +125,7 @@ def list_hooks(
 def _rows(
     db: Connection, full_name: tuple[str, str] | None, organization: str | None, system: bool
 ) -> list[Row]:
-    found = kept.every(db)
+    found = hook_queries.every(db)
     target = hook_place.find(db, full_name, organization, system)
     if target is not None:
         found = [row for row in found if target_of(row) == target]

@@ -7,7 +7,7 @@ from hub.ui.view_context import ViewContext, natural
 from store.delivery import subscribers
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing, existing
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.repositories import repositories
 
@@ -70,7 +70,7 @@ def _places(ctx: ViewContext, hook_ids: list[int]) -> Places:
     A hook without a repository has a selection of its own.
     """
     grouped: dict[int, list[int]] = {}
-    for hook_id, repo_id in hooks.repository_ids(ctx.db, hook_ids):
+    for hook_id, repo_id in hook_queries.repository_ids(ctx.db, hook_ids):
         grouped.setdefault(repo_id, []).append(hook_id)
     in_repositories = {one for ids in grouped.values() for one in ids}
     others = [one for one in hook_ids if one not in in_repositories]

@@ -11,7 +11,7 @@ from hub.ui.section import ROOT
 from hub.ui.view_context import ViewContext, natural
 from store import Row
 from store.delivery import attempt_feed, event_lookup
-from store.hooks import hooks
+from store.hooks import hook_queries
 from store.monitoring import name_search
 from store.repositories import repositories
 
@@ -42,7 +42,7 @@ def of_name(ctx: ViewContext, text: str) -> list[SearchResult]:
     """Return repositories whose name contains a text, and hooks whose URL does."""
     repo_ids, org_ids = ctx.repositories(), filters.organizations(ctx)
     named = name_search.repositories(ctx.db, text, repo_ids)[:LISTED]
-    rows = hooks.by_ids(ctx.db, name_search.hooks(ctx.db, text, repo_ids, org_ids)[:LISTED])
+    rows = hook_queries.by_ids(ctx.db, name_search.hooks(ctx.db, text, repo_ids, org_ids)[:LISTED])
     return [*_repositories(ctx, named), *(_hook(row) for row in rows if _opens(ctx, row))]
 
 
@@ -59,7 +59,7 @@ def _numbered(ctx: ViewContext, number: int) -> Iterator[SearchResult]:
             yield _event(row)
     origin = attempt_feed.origin_of(ctx.db, number)
     tried = 0 if origin is None else origin["hook_id"]
-    for row in hooks.by_ids(ctx.db, ctx.viewer.visible(ctx.db, [number, tried])):
+    for row in hook_queries.by_ids(ctx.db, ctx.viewer.visible(ctx.db, [number, tried])):
         if row["id"] == tried:
             yield SearchResult(f"Attempt {number}", masked(row["url"]), _attempt(number))
         if row["id"] == number:

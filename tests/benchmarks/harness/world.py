@@ -6,7 +6,7 @@ from typing import Any
 from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.database import body_codec
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.repositories import repositories
 
 OWNER, NAME = "bench", "marked"
@@ -32,7 +32,7 @@ def make_pull_hooks(db: Connection, many: int) -> dict[str, Any]:
     made = make(db)
     for number in range(many):
         subscribe(db, made["repo_id"], f"pull:{number}")
-    rows = hooks.page(db, made["repo_id"], limit=many)
+    rows = hook_queries.page(db, made["repo_id"], limit=many)
     return {**made, "hook_ids": [row["id"] for row in rows]}
 
 

@@ -14,7 +14,7 @@ from store.crypto import key_file
 from store.crypto.key_file import Key
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS
 from store.delivery import sources
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_every_kind_of_secret_is_rotated(tmp_path: Path) -> None:
 
 
 def secrets(store: Store) -> list[str | None]:
-    return store.read_sync(lambda db: [hooks.secret_of(db, row) for row in hooks.every(db)])
+    return store.read_sync(lambda db: [hooks.secret_of(db, row) for row in hook_queries.every(db)])
 
 
 def test_keys_are_rotated_in_portions(world: World, tmp_path: Path) -> None:

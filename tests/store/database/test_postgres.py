@@ -51,7 +51,7 @@ from store.delivery.outcomes import attempt_outcomes
 from store.delivery.replays import replay_deliveries
 from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing, Unavailable
-from store.hooks import hook_ordering, hooks
+from store.hooks import hook_ordering, hook_queries, hooks
 from store.issues import comment_changes, issue_changes, issues, labels
 from store.jobs import jobs
 from store.ordering.delivery_states import DELIVERED, WAITING
@@ -401,7 +401,7 @@ class TestHooks:
                 )
             )
             assert sorted(isinstance(one, Invalid) for one in found) == [False, True]
-        assert len(world.store.read_sync(hooks.every)) == 10
+        assert len(world.store.read_sync(hook_queries.every)) == 10
 
     def test_two_subscriptions_of_one_callback_at_once(self, world: World, other: Store) -> None:
         """Each does what POST /hub does: find the callback's hook, then create or update it."""
@@ -420,7 +420,7 @@ class TestHooks:
                 lambda to=callback: other.write_sync(subscribe, to, "star"),
             )
             assert found == [None, None]
-        made = world.store.read_sync(hooks.every)
+        made = world.store.read_sync(hook_queries.every)
         assert len(made) == 10
         assert all(sorted(hook["events"]) == ["push", "star"] for hook in made)
 

@@ -37,7 +37,7 @@ from store.delivery import (
 )
 from store.delivery.outcomes import attempt_outcomes
 from store.errors import Full, Unavailable, Unusable
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.monitoring import diagnosis
 from store.repositories import repositories
 
@@ -656,7 +656,7 @@ class TestPlans:
                 repositories.role_of, world.repo, {"id": 99, "site_admin": 0}
             ),
             "hook": lambda: store.read_sync(hooks.by_id, hook["id"]),
-            "hooks": lambda: store.read_sync(hooks.page, world.repo["id"], limit=30),
+            "hooks": lambda: store.read_sync(hook_queries.page, world.repo["id"], limit=30),
             "last_responses": lambda: store.read_sync(attempts.last_responses, [hook["id"]]),
             "attempts": lambda: store.read_sync(attempts.page, hook["id"], limit=30),
             "attempt": lambda: store.read_sync(attempts.get, hook["id"], 1),

@@ -8,7 +8,7 @@ from store_world import World
 from store import Connection, Row
 from store.clock import DAY, SECOND
 from store.errors import Invalid
-from store.hooks import hook_secrets, hooks
+from store.hooks import hook_queries, hook_secrets, hooks
 
 
 def changed(world: World, hook: Row, **changes: Any) -> Row:
@@ -94,7 +94,7 @@ def test_former_secrets_are_forgotten(world: World) -> None:
         changed(world, world.hook("push", secret="old", url=url), secret="new", overlap=DAY)
 
     def left(db: Connection) -> int:
-        return sum(row["previous_secret"] is not None for row in hooks.every(db))
+        return sum(row["previous_secret"] is not None for row in hook_queries.every(db))
 
     before = world.clock.now() + DAY
     assert world.store.write_sync(hook_secrets.drop_expired, before - 1, 3) == 0

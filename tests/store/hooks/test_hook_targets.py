@@ -17,7 +17,7 @@ from store.delivery.replays.replay_selection import ReplaySelection
 from store.errors import Invalid
 from store.hook_state import hook_list
 from store.hook_state.hook_list import HookFilter
-from store.hooks import hook_targets, hooks
+from store.hooks import hook_queries, hook_targets, hooks
 from store.hooks.event_names import APP_EVENTS, FITTING, ORGANIZATION_EVENTS, OWN, WILDCARD
 from store.hooks.hook_targets import SYSTEM, HookTarget
 from store.ordering.delivery_states import DEAD, DELIVERED
@@ -192,8 +192,8 @@ def test_each_target_has_its_own_hooks(orgs: Organizations, at: int) -> None:
     made = [orgs.hook(target) for target in orgs.targets]
     target = orgs.targets[at]
     look = orgs.world.store.read_sync
-    assert [row["id"] for row in look(hooks.page, target, limit=10)] == [made[at]]
-    assert look(hooks.count, target) == 1
+    assert [row["id"] for row in look(hook_queries.page, target, limit=10)] == [made[at]]
+    assert look(hook_queries.count, target) == 1
     assert [look(hooks.get, target, hook_id) is not None for hook_id in made] == [
         each == at for each in range(3)
     ]
@@ -209,7 +209,8 @@ def test_all_hooks_name_their_target(orgs: Organizations) -> None:
     for target in orgs.targets:
         orgs.hook(target)
     named = [
-        (row["repository"], row["organization"]) for row in orgs.world.store.read_sync(hooks.every)
+        (row["repository"], row["organization"])
+        for row in orgs.world.store.read_sync(hook_queries.every)
     ]
     assert named == [("acme/engine", None), (None, "acme"), (None, None)]
 
@@ -271,7 +272,7 @@ class TestRemoval:
             org: (DEAD, account_removal.GONE),
             system: (0, None),
         }
-        assert [row["id"] for row in orgs.world.store.read_sync(hooks.every)] == [system]
+        assert [row["id"] for row in orgs.world.store.read_sync(hook_queries.every)] == [system]
         left = "SELECT hook_id FROM owner_subscription"
         assert orgs.world.store.read_sync(lambda db: db.tuples(left)) == [(system,)]
 
@@ -280,7 +281,7 @@ class TestRemoval:
     ) -> None:
         _, *around = [orgs.hook(target) for target in orgs.targets]
         orgs.world.store.write_sync(repository_removal.remove, orgs.repo)
-        assert [row["id"] for row in orgs.world.store.read_sync(hooks.every)] == around
+        assert [row["id"] for row in orgs.world.store.read_sync(hook_queries.every)] == around
 
 
 def test_a_disabled_hook_of_all_events_is_listed_under_the_same_events(orgs: Organizations) -> None:

@@ -12,7 +12,7 @@ from store import Connection
 from store.delivery import attempts, hook_removal
 from store.delivery.outcomes import attempt_outcomes
 from store.errors import Invalid
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.hooks.event_names import FITTING
 from store.hooks.hook_targets import COLUMNS, HookTarget
 
@@ -60,8 +60,8 @@ def test_a_hook_belongs_to_its_repository(world: World) -> None:
     other = world.another_repo()
     assert world.store.read_sync(hooks.get, other["id"], made["id"]) is None
     assert world.store.read_sync(hooks.by_url, other["id"], made["url"]) is None
-    assert world.store.read_sync(hooks.count, other["id"]) == 0
-    assert world.store.read_sync(hooks.page, other["id"], limit=10) == []
+    assert world.store.read_sync(hook_queries.count, other["id"]) == 0
+    assert world.store.read_sync(hook_queries.page, other["id"], limit=10) == []
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_bad_events_are_refused(world: World, names: list[str]) -> None:
     assert caught.value.field == "events"
     if len(names) > 0:
         assert str(caught.value) == f'Invalid event: "{names[-1]}"'
-    assert world.store.read_sync(hooks.count, world.repo["id"]) == 0
+    assert world.store.read_sync(hook_queries.count, world.repo["id"]) == 0
 
 
 def test_events_are_kept_once_and_in_order(world: World) -> None:
@@ -97,7 +97,7 @@ class TestTwins:
             world.store.write_sync(hooks.create, world.repo["id"], url=URL, **twin)
         assert str(caught.value) == "Hook already exists on this repository"
         assert (caught.value.code, caught.value.resource) == ("custom", "Hook")
-        assert world.store.read_sync(hooks.count, world.repo["id"]) == 1
+        assert world.store.read_sync(hook_queries.count, world.repo["id"]) == 1
 
     @pytest.mark.parametrize(
         "other",
@@ -113,7 +113,7 @@ class TestTwins:
     ) -> None:
         world.hook("push", "star", url=URL)
         world.store.write_sync(hooks.create, world.repo["id"], **({"url": URL} | other))
-        assert world.store.read_sync(hooks.count, world.repo["id"]) == 2
+        assert world.store.read_sync(hook_queries.count, world.repo["id"]) == 2
 
     def test_a_hook_of_another_repository_is_no_duplicate(self, world: World) -> None:
         world.hook("push", url=URL)
@@ -253,9 +253,9 @@ class TestDelete:
         world.store.write_sync(hook_removal.delete, made)
         assert world.store.read_sync(hooks.get, world.repo["id"], made["id"]) is None
         assert world.store.read_sync(hooks.by_url, world.repo["id"], URL) is None
-        assert world.store.read_sync(hooks.page, world.repo["id"], limit=10) == []
-        assert world.store.read_sync(hooks.every) == []
-        assert world.store.read_sync(hooks.count, world.repo["id"]) == 0
+        assert world.store.read_sync(hook_queries.page, world.repo["id"], limit=10) == []
+        assert world.store.read_sync(hook_queries.every) == []
+        assert world.store.read_sync(hook_queries.count, world.repo["id"]) == 0
         row = required(world.store.read_sync(hooks.by_id, made["id"]))
         assert (row["deleted_at"], row["active"], row["version"]) == (world.now, 0, 2)
 
@@ -265,19 +265,21 @@ def test_pages_of_hooks(world: World) -> None:
     world.hook(repo=world.another_repo())
 
     def page(**given: int) -> list[int]:
-        return [row["id"] for row in world.store.read_sync(hooks.page, world.repo["id"], **given)]
+        return [
+            row["id"] for row in world.store.read_sync(hook_queries.page, world.repo["id"], **given)
+        ]
 
     assert page(limit=10) == made
     assert page(limit=2) == made[:2]
     assert page(limit=2, offset=4) == made[4:]
     assert page(limit=2, offset=6) == []
-    assert world.store.read_sync(hooks.count, world.repo["id"]) == 5
+    assert world.store.read_sync(hook_queries.count, world.repo["id"]) == 5
 
 
 def test_every_hook_names_its_repository(world: World) -> None:
     world.hook()
     world.hook(repo=world.another_repo("other"))
-    assert [row["repository"] for row in world.store.read_sync(hooks.every)] == [
+    assert [row["repository"] for row in world.store.read_sync(hook_queries.every)] == [
         "ada/engine",
         "ada/other",
     ]

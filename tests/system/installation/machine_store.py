@@ -14,7 +14,7 @@ from store import Store
 from store.crypto.vault import open_vault
 from store.database.opening import open_unmigrated
 from store.delivery import delivery_queries, hook_removal
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.repositories import repositories
 
 KEY, DATA = Path("/etc/tocsin/secret.key"), Path("/var/lib/tocsin")
@@ -41,7 +41,7 @@ def forget_hooks(store: Store) -> None:
 def _forget_hooks(db: Any) -> None:
     repo = repositories.find(db, "ada", "engine")
     # A service that was installed anew knows no repository yet.
-    for found in hooks.page(db, repo["id"], limit=100) if repo else ():
+    for found in hook_queries.page(db, repo["id"], limit=100) if repo else ():
         hook_removal.delete(db, found)
 
 

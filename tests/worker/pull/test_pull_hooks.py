@@ -14,7 +14,7 @@ from store.clock import DAY
 from store.database.wakeups import MOST_WAITERS, Waiter
 from store.delivery import deliveries, hook_removal
 from store.errors import Busy, Invalid
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.hooks.hook_targets import SYSTEM
 from store.pull import idle_hooks, pull_leases
 from store.pull.fetching import Acknowledgement, Fetch, FetchedDelivery, Rejection
@@ -158,7 +158,7 @@ async def test_an_idle_hook_is_removed(harness: WorkerHarness) -> None:
     fetch(harness, used)
     harness.clock.advance(30)
     assert harness.store.write_sync(idle_hooks.remove, 0) == [idle]
-    assert [row["id"] for row in harness.store.read_sync(hooks.every)] == [used, kept]
+    assert [row["id"] for row in harness.store.read_sync(hook_queries.every)] == [used, kept]
     assert harness.store.read_sync(next_due, 0) == harness.store.clock.now() + 30 * 1_000_000
 
 

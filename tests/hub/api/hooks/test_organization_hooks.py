@@ -10,7 +10,7 @@ from bearer import by
 from store import Row, Store
 from store.accounts import accounts, apps
 from store.delivery import outbox
-from store.hooks import hooks
+from store.hooks import hook_queries
 from store.repositories import repositories
 
 HOOKS = "/orgs/acme/hooks"
@@ -159,7 +159,7 @@ async def test_the_deletion_of_a_hook_emits_a_meta_event(
     (last,) = bodies(store, "meta")
     assert (last["action"], last["hook_id"]) == ("deleted", hook["id"])
     assert last["organization"]["login"] == "acme"
-    assert store.read_sync(hooks.every) == []
+    assert store.read_sync(hook_queries.every) == []
 
 
 async def test_a_hook_is_hidden_from_all_but_owners(

@@ -29,7 +29,7 @@ from store.database.sqlite import file
 from store.database.sqlite.engine import SqliteEngine
 from store.delivery import leases
 from store.errors import Full
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.pg_migration.tables import no_notifier
 
 
@@ -48,7 +48,7 @@ def logins(folder: Path) -> list[str]:
 
 def secret(folder: Path) -> str | None:
     def read(db: Connection) -> str | None:
-        (hook,) = hooks.every(db)
+        (hook,) = hook_queries.every(db)
         return hooks.secret_of(db, hook)
 
     with opened(folder) as store:

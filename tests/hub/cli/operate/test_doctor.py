@@ -30,7 +30,7 @@ from store import Connection, Store
 from store.clock import HOUR
 from store.crypto import key_file
 from store.delivery import leases
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.mail import outbox
@@ -621,7 +621,7 @@ def test_doctor_looks_at_callbacks(examine, well, names):
     names.update(known)
 
     with transaction(well) as db:
-        repo_id = hooks.every(db)[0]["repo_id"]
+        repo_id = hook_queries.every(db)[0]["repo_id"]
         for host in [*known, "receiver.example:22"]:
             url = f"https://{host}/other"
             hooks.create(db, repo_id, url=url, events=["push"], active=host != "off.example")
@@ -638,7 +638,7 @@ def test_doctor_looks_at_callbacks(examine, well, names):
 
 def test_many_callbacks_take_no_longer(well, names, monkeypatch):
     with transaction(well) as db:
-        repo_id = hooks.every(db)[0]["repo_id"]
+        repo_id = hook_queries.every(db)[0]["repo_id"]
         for number in range(150):
             url = f"https://h{number}.example/"
             names[f"h{number}.example"] = None

@@ -16,7 +16,7 @@ from store import Store
 from store.backup import key_rotation
 from store.crypto import file_copy, key_file
 from store.crypto.key_file import Key, KeyFileLock
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def rotate(run, url: str) -> Callable[..., Any]:
 
 
 def secrets(store: Store) -> list[str | None]:
-    return store.read_sync(lambda db: [hooks.secret_of(db, row) for row in hooks.every(db)])
+    return store.read_sync(lambda db: [hooks.secret_of(db, row) for row in hook_queries.every(db)])
 
 
 def values(path: Path) -> list[bytes]:
@@ -137,7 +137,7 @@ def test_a_key_that_was_put_first_by_hand_is_used(rotate, store, path):
 
 def test_a_secret_that_no_key_opens_keeps_the_old_keys(rotate, store, path):
     with transaction(store) as db:
-        repo_id = hooks.every(db)[0]["repo_id"]
+        repo_id = hook_queries.every(db)[0]["repo_id"]
         made = hooks.create(
             db, repo_id, url="https://receiver.example/2", events=["push"], secret="s"
         )

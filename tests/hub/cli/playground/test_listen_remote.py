@@ -22,7 +22,7 @@ from waiting import PATIENCE, wait_until
 from hub.cli.playground import remote_hub
 from store.delivery import attempts
 from store.errors import Invalid, Unavailable
-from store.hooks import hooks
+from store.hooks import hook_queries
 
 
 class Application(BaseHTTPRequestHandler):
@@ -86,7 +86,7 @@ def push(hub: str, token: str, ref: str = "main") -> None:
 
 def live_hooks(directory: Path) -> list[str]:
     with opened(directory) as store:
-        return [row["url"] for row in store.read_sync(hooks.every)]
+        return [row["url"] for row in store.read_sync(hook_queries.every)]
 
 
 def test_deliveries_reach_an_application_behind_a_wall(start, directory, token, application):

@@ -10,14 +10,14 @@ from installation import opened
 from waiting import PATIENCE
 
 from store.audit import audit_search
-from store.hooks import hooks
+from store.hooks import hook_queries
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 
 
 def live_hooks(directory) -> list[str]:
     with opened(directory) as store:
-        return [row["url"] for row in store.read_sync(hooks.every)]
+        return [row["url"] for row in store.read_sync(hook_queries.every)]
 
 
 def push(hub: str, token: str) -> None:
@@ -56,7 +56,7 @@ def test_a_missing_daemon_is_reported(start, directory, token):
     receiver.said("hook 1 of ada/bell", error=True)
     with opened(directory) as store:
         ((events, options),) = [
-            (row["events"], row["options"]) for row in store.read_sync(hooks.every)
+            (row["events"], row["options"]) for row in store.read_sync(hook_queries.every)
         ]
     assert (events, options) == (["push"], {})
     assert receiver.end()[0] == 0

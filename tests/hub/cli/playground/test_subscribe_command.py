@@ -6,7 +6,7 @@ import pytest
 from installation import opened, seed
 
 from store.delivery import delivery_queries
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 
 URL = "https://other.example/hook"
 
@@ -19,7 +19,7 @@ def repository(directory) -> None:
 
 def listed(directory):
     with opened(directory) as store:
-        return {row["url"]: row for row in store.read_sync(hooks.every)}
+        return {row["url"]: row for row in store.read_sync(hook_queries.every)}
 
 
 def secret_of(directory, url: str) -> str | None:
@@ -70,7 +70,7 @@ def test_another_format_is_another_hook_with_a_secret_of_its_own(run, directory)
     assert f"hook 2 delivers fork, star of ada/bell to {known}" in done.stderr
     assert secret_of(directory, known) == done.stdout.strip()
     with opened(directory) as store:
-        first, second = store.read_sync(hooks.every)
+        first, second = store.read_sync(hook_queries.every)
     assert (first["events"], first["content_type"]) == (["push"], "form")
     done = run("subscribe", "ada/bell", known, "--event", "issues", "--event", "push", "--json")
     shown = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")

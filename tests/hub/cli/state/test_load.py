@@ -11,7 +11,7 @@ from store import Store
 from store.accounts import accounts, sso, tokens
 from store.delivery import sources
 from store.errors import Contended
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.repositories import repositories
 
 pytestmark = pytest.mark.usefixtures("url")
@@ -89,11 +89,11 @@ def test_secrets_are_not_shown(load):
 def test_again_changes_nothing(load, store: Store):
     load(DOCUMENT)
     before = store.read_sync(
-        lambda db: (accounts.list_all(db), repositories.list_all(db), hooks.every(db))
+        lambda db: (accounts.list_all(db), repositories.list_all(db), hook_queries.every(db))
     )
     assert set(outcomes(load(DOCUMENT, "--json")).values()) == {"unchanged"}
     after = store.read_sync(
-        lambda db: (accounts.list_all(db), repositories.list_all(db), hooks.every(db))
+        lambda db: (accounts.list_all(db), repositories.list_all(db), hook_queries.every(db))
     )
     assert after == before
 
@@ -320,7 +320,7 @@ def test_an_event_has_20_hooks_at_most(load, store: Store):
     assert "hooks[20]" in refused.stderr
     assert 'The "push" event cannot have more than 20 hooks' in refused.stderr
     load(many_hooks(20))
-    assert len(store.read_sync(hooks.every)) == 20
+    assert len(store.read_sync(hook_queries.every)) == 20
 
 
 def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest.MonkeyPatch):
@@ -329,14 +329,14 @@ def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest
     assert "more than 22 hooks" in load(many_hooks(23), code=2).stderr
     monkeypatch.setenv("TOCSIN_HOOKS_PER_EVENT", "0")
     load(many_hooks(40))
-    assert len(store.read_sync(hooks.every)) == 40
+    assert len(store.read_sync(hook_queries.every)) == 40
 
 
 def test_a_pull_hook_is_loaded(load, store: Store):
     document = many_hooks(1).replace("https://receiver.example/0", "pull:ci")
     load(document)
     assert "0 created, 0 updated" in load(document).stdout
-    assert [row["url"] for row in store.read_sync(hooks.every)] == ["pull:ci"]
+    assert [row["url"] for row in store.read_sync(hook_queries.every)] == ["pull:ci"]
     wrong = load(document.replace("pull:ci", "pull:"), code=2)
     assert "hooks[0].url" in wrong.stderr
 
@@ -374,7 +374,7 @@ hooks:
 
 def test_hooks_around_repositories(load, store: Store):
     def listed():
-        rows = store.read_sync(hooks.every)
+        rows = store.read_sync(hook_queries.every)
         return [(row["repository"], row["organization"], row["events"]) for row in rows]
 
     load(AROUND)

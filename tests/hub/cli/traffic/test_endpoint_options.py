@@ -7,7 +7,7 @@ import pytest
 from certificates import Authority
 
 from store import Store
-from store.hooks import hooks, option_secrets
+from store.hooks import hook_queries, hooks, option_secrets
 
 URL = "https://198.41.0.4/hook"
 
@@ -95,7 +95,7 @@ def test_client_credentials(run, store: Store, hook_id, tmp_path: Path) -> None:
     credentials = ["--oauth2-client-id", "tocsin", "--oauth2-client-secret", secret]
     said = run("hook", "add", "ada/bell", URL, *inner, *credentials, code=2).stderr
     assert "oauth2: token_url: " in said
-    assert len(store.read_sync(hooks.every)) == 1
+    assert len(store.read_sync(hook_queries.every)) == 1
     said = run("hook", "edit", hook_id, "--oauth2-method", "private_key_jwt", code=2).stderr
     assert "private_key_jwt requires private_key" in said
     assert "hunter2" not in said

@@ -19,7 +19,7 @@ from store import Row
 from store.audit import audit_log
 from store.clock import MovableClock
 from store.hook_state import hook_pauses
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 
 URL = "https://receiver.example/new"
 NEW = {
@@ -148,7 +148,9 @@ class TestNewHook:
             assert re.findall(r"<(\w+)[^>]* autofocus", page)[0] == "div"
             # The form keeps the other values.
             assert re.search(r'name="events" value="issues" checked', page) or "events" in wrong
-            assert len(world.store.read_sync(hooks.page, world.seed.hello["id"], limit=10)) == 2
+            assert (
+                len(world.store.read_sync(hook_queries.page, world.seed.hello["id"], limit=10)) == 2
+            )
 
     async def test_the_same_hook_cannot_be_made_twice(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:
@@ -172,7 +174,7 @@ class TestNewHook:
             status, page = await posted(browser, "/ui/hooks/new", **theirs)
             assert status == 422
             assert "no repository" in text_of(page)
-        assert world.store.read_sync(hooks.count, world.seed.hello["id"]) == 2
+        assert world.store.read_sync(hook_queries.count, world.seed.hello["id"]) == 2
 
 
 class TestChangedHook:
@@ -367,7 +369,7 @@ class TestTrial:
             (asked,) = trials.asked
             assert (asked.url, asked.secret, asked.event) == (URL, SECRET, "push")
             assert b'"full_name":"octo/hello"' in asked.body
-            assert world.store.read_sync(hooks.count, world.seed.hello["id"]) == 2
+            assert world.store.read_sync(hook_queries.count, world.seed.hello["id"]) == 2
             assert world.store.read_sync(lambda db: db.value("SELECT count(*) FROM event")) == 0
 
     async def test_a_stored_hook_is_tried_as_the_form_is(self, world: World) -> None:

@@ -29,7 +29,7 @@ from store.delivery.replays.replay_selection import ReplaySelection
 from store.delivery.websub import websub, websub_foreign
 from store.delivery.websub import websub_requests as requests
 from store.delivery.websub.websub_topics import Topic, external_topic, normalize_url
-from store.hooks import hooks
+from store.hooks import hook_queries, hooks
 from store.repositories import repositories
 
 
@@ -65,7 +65,7 @@ def _migrate(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = store.read_sync(repositories.find, "ada", "engine")
     assert repo is not None
     assert store.write_sync(_push, repo["id"], "1").deliveries == 1
-    hook = store.read_sync(hooks.every)[0]
+    hook = store.read_sync(hook_queries.every)[0]
     store.write_sync(hook_removal.delete, hook)
     assert store.write_sync(_push, repo["id"], "2").deliveries == 0
     store.write_sync(lambda db: db.execute("DELETE FROM hook"))
@@ -101,9 +101,9 @@ def _made_then(db: Connection) -> None:
 def test_hooks_know_nothing_of_it(store: Store) -> None:
     repo = store.write_sync(_repository)
     store.write_sync(follow_pushes, repo["id"])
-    assert store.read_sync(hooks.every) == []
-    assert store.read_sync(hooks.count, repo["id"]) == 0
-    assert store.read_sync(hooks.page, repo["id"], limit=10) == []
+    assert store.read_sync(hook_queries.every) == []
+    assert store.read_sync(hook_queries.count, repo["id"]) == 0
+    assert store.read_sync(hook_queries.page, repo["id"], limit=10) == []
     assert store.read_sync(hooks.by_id, -1) is None
     assert store.write_sync(_push, repo["id"], "1").deliveries == 1
     (row,) = store.read_sync(delivery_queries.page, limit=10)
