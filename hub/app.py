@@ -35,9 +35,9 @@ from hub.rest.resolve import PARAMETER, SLASHED, with_id
 from hub.rest.vocabulary import Vocabulary
 from hub.settings import HubSettings
 from hub.ui import assets
-from hub.ui import public_reference as reference
 from hub.ui import routes as dashboard_routes
 from hub.ui.dashboard import Dashboard
+from hub.ui.reference import public_pages as reference
 from hub.ui.site_sections import SECTIONS
 from hub.websub import websub
 from store import Store

@@ -7,7 +7,7 @@ from hub.api.apps import installation_changes
 from hub.cli.manual.markdown import code, page, sentence, table
 from hub.cli.manual.operations import api
 from hub.operations import EVENTS, MODULES, OPERATIONS
-from hub.ui.schema_outline import members, type_text
+from hub.ui.reference.schema_outline import members, type_text
 from store.hooks import event_names
 from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 

@@ -12,8 +12,8 @@ from hub.openapi.document import document
 from hub.openapi.examples import request
 from hub.operations import EVENTS, OPERATIONS
 from hub.rest.operation import Operation
-from hub.ui.reference_views import operations as described_operations
-from hub.ui.reference_views import shown as shown_operation
+from hub.ui.reference.views import operations as described_operations
+from hub.ui.reference.views import shown as shown_operation
 
 SERVER = "http://127.0.0.1:8765"
 INTRODUCTION = """\

@@ -7,7 +7,7 @@ from typing import Any
 from hub.cli.manual.markdown import code, fence, page, sentence, table
 from hub.cli.state.load import example
 from hub.cli.state.models import StateDocument
-from hub.ui.schema_outline import members, type_text
+from hub.ui.reference.schema_outline import members, type_text
 
 INTRODUCTION = """\
 `tocsin load FILE` brings the installation to the state that a document describes, in YAML or JSON:

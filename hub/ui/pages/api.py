@@ -4,9 +4,9 @@ from typing import Any
 
 from hub.http.errors import Forbidden
 from hub.settings import HubSettings
-from hub.ui import reference_views
 from hub.ui.errors import NotSignedIn
-from hub.ui.reference_views import DocumentLoader
+from hub.ui.reference import views
+from hub.ui.reference.views import DocumentLoader
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
@@ -47,7 +47,7 @@ def _frame(ctx: ViewContext) -> dict[str, Any]:
 @ui.page("/reference", "reference.html", who="anyone", openapi=True)
 def list_groups(ctx: ViewContext) -> dict[str, Any]:
     """List all operations by group."""
-    return {**_frame(ctx), **reference_views.groups_view(_openapi(ctx)())}
+    return {**_frame(ctx), **views.groups_view(_openapi(ctx)())}
 
 
 @ui.page("/reference/{group}", "reference_group.html", who="anyone", openapi=True)
@@ -55,10 +55,10 @@ def show_group(ctx: ViewContext) -> dict[str, Any]:
     """Show the operations of a group with their parameters and responses."""
     frame = _frame(ctx)
     group = ctx.values["group"]
-    return {**frame, **reference_views.group_view(_openapi(ctx), group, frame["at"])}
+    return {**frame, **views.group_view(_openapi(ctx), group, frame["at"])}
 
 
 @ui.page("/reference/schemas/{name}", "reference_schema.html", who="anyone", openapi=True)
 def show_schema(ctx: ViewContext) -> dict[str, Any]:
     """Show one schema with its members."""
-    return {**_frame(ctx), **reference_views.schema_view(_openapi(ctx)(), ctx.values["name"])}
+    return {**_frame(ctx), **views.schema_view(_openapi(ctx)(), ctx.values["name"])}

@@ -13,7 +13,7 @@ from hub.ui.lists import filters
 from hub.ui.lists.newest import Keys, ordered
 from hub.ui.lists.sorting import Sorting
 from hub.ui.pages.delivery import readable
-from hub.ui.schema_outline import members
+from hub.ui.reference.schema_outline import members
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store.delivery import event_counts

@@ -18,9 +18,9 @@ from hub.openapi.cache import OpenAPICache
 from hub.rest.context import Services
 from hub.rest.middleware import wrap
 from hub.rest.request import Handler, Request
-from hub.ui import reference_views
 from hub.ui.headers import PAGE
-from hub.ui.reference_views import DocumentLoader
+from hub.ui.reference import views
+from hub.ui.reference.views import DocumentLoader
 from hub.ui.section import ROOT
 from hub.ui.templating import render
 
@@ -31,19 +31,17 @@ PAGES: Mapping[str, tuple[str, str, View]] = {
     "/reference": (
         "",
         "reference.html",
-        lambda openapi, request: reference_views.groups_view(openapi()),
+        lambda openapi, request: views.groups_view(openapi()),
     ),
     "/reference/{group}": (
         "../",
         "reference_group.html",
-        lambda openapi, request: reference_views.group_view(
-            openapi, request.values["group"], "../reference"
-        ),
+        lambda openapi, request: views.group_view(openapi, request.values["group"], "../reference"),
     ),
     "/reference/schemas/{name}": (
         "../../",
         "reference_schema.html",
-        lambda openapi, request: reference_views.schema_view(openapi(), request.values["name"]),
+        lambda openapi, request: views.schema_view(openapi(), request.values["name"]),
     ),
 }
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hub.openapi import examples
-from hub.ui.schema_outline import bounds, members, type_text
+from hub.ui.reference.schema_outline import bounds, members, type_text
 from hub.ui.templating import render_part
 from store.errors import Missing, existing
 

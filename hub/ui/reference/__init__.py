@@ -1,0 +1,4 @@
+"""The reference of the API: its pages in the dashboard and outside of it.
+
+Imports the dashboard's shared parts.
+"""
