@@ -14,19 +14,16 @@ from hub.http.body import apart
 from hub.http.errors import ClientGone, Malformed, TooLarge, status_of
 from hub.http.forms import Form, read_form
 from hub.http.response import Response
-from hub.http.routing import path_of
 from hub.openapi.cache import OpenAPICache
 from hub.rest import auditing
 from hub.rest.context import Services
 from hub.rest.request import Handler, Request
 from hub.ui import cookies
-from hub.ui.audience import NOBODY, authorize, is_for, redirect_to_sign_in
+from hub.ui.audience import NOBODY, authorize, redirect_to_sign_in
 from hub.ui.csrf import FIELD
 from hub.ui.errors import NotSignedIn, failed, signed_out
 from hub.ui.headers import PAGE
-from hub.ui.hook_form import kept_fields
 from hub.ui.section import (
-    ROOT,
     Action,
     ActionResult,
     Audience,
@@ -39,9 +36,9 @@ from hub.ui.section import (
 )
 from hub.ui.session_request import SessionRequest
 from hub.ui.stream import Stream
+from hub.ui.template_values import values_of_request, values_of_viewer
 from hub.ui.templating import render
 from hub.ui.view_context import ViewContext
-from hub.ui.viewer import DashboardViewer
 from store import Connection
 from store.accounts import sessions
 from store.errors import Conflict, Invalid, Missing, StoreError
@@ -208,7 +205,7 @@ class Dashboard:
         if isinstance(found, PageElsewhere):
             return found
         shown = found if isinstance(found, RenderedPage) else RenderedPage(page.template, found)
-        return RenderedPage(shown.template, {**_of_viewer(ctx), **shown.values}, shown.status)
+        return RenderedPage(shown.template, {**values_of_viewer(ctx), **shown.values}, shown.status)
 
     def _prepare_action(
         self, db: Connection, visit: SessionRequest, act: Action, form: Form
@@ -223,7 +220,7 @@ class Dashboard:
         assert act.refused is not None, "the caller has checked it"
         ctx = self.context(db, visit, act.who, form=form)
         shown = act.refused(ctx, error)
-        values = {**_of_viewer(ctx), **shown.values}
+        values = {**values_of_viewer(ctx), **shown.values}
         return RenderedPage(shown.template, values, status_of(error))
 
     def _perform_action(
@@ -258,49 +255,11 @@ class Dashboard:
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
         if visit.stale and visit.session is not None:
             await self.services.store.write_relaxed(sessions.touch, visit.session)
-        values = {**self._common(visit), **shown.values}
+        values = {**values_of_request(visit, self._menu), **shown.values}
         body = render(shown.template, values).encode()
         if cookies.NOTICE in visit.cookies:
             visit.drop(cookies.NOTICE)
         return Response(shown.status, body, [*PAGE, *visit.headers])
-
-    def _common(self, visit: SessionRequest) -> dict[str, Any]:
-        """Return the values that every template receives."""
-        viewer = visit.viewer
-        return {
-            "viewer": viewer or NOBODY,
-            "signed_in": viewer is not None,
-            "csrf": visit.form_token(),
-            "home": f"{ROOT}/hooks/{viewer.hook_id}" if viewer and viewer.is_guest else ROOT,
-            "theme": visit.theme,
-            "mark": visit.mark,
-            "unseen": "",
-            "trouble": False,
-            "notice": visit.cookies.get(cookies.NOTICE, "")[:500],
-            "here": path_of(visit.request.scope),
-            "place": visit.place,
-            "menu": self._offered(viewer),
-            "request_id": visit.request.request_id,
-            "kept": kept_fields.fields(visit.kept),
-            "origin": visit.origin + self.services.urls.prefix,
-            "manual": f"{self.services.urls.prefix}/docs",
-            "now": self.services.store.clock.now(),
-        }
-
-    def _offered(self, viewer: DashboardViewer | None) -> list[Section]:
-        """Return the menu's entries for the viewer."""
-        settings = self.services.settings
-        return [
-            one
-            for one in self._menu
-            if one.label and is_for(one.who, viewer) and one.offered(settings, viewer or NOBODY)
-        ]
-
-
-def _of_viewer(ctx: ViewContext) -> dict[str, Any]:
-    """Return the values of every page that depend on the viewer."""
-    # `unseen` comes first: it asks whether the page itself has looked for repositories.
-    return {"now": ctx.now, "unseen": ctx.unseen, "trouble": ctx.has_trouble()}
 
 
 def _shape(path: str) -> re.Pattern[str]:

@@ -8,7 +8,8 @@ from hub.auth.access import Access
 from hub.http import numbers
 from hub.http.forms import Form
 from hub.rest.context import Context, Services
-from hub.ui.viewer import DashboardViewer, may, passes
+from hub.ui.viewer import DashboardViewer
+from hub.ui.visible_owners import may, passes
 from store import Connection, Row
 from store.alerts import trouble
 from store.errors import existing

@@ -11,9 +11,11 @@ from hub.auth.credentials import Caller
 from hub.auth.hook_rights import READ, WRITE
 from hub.auth.organization_access import OnOrg
 from hub.auth.repository_access import OnRepo
-from hub.http.errors import Forbidden, HubError
+from hub.http.errors import Forbidden
+from hub.ui import visible_owners
+from hub.ui.visible_owners import check_covers, may, passes
 from store import Connection, Row
-from store.accounts import accounts, administrators
+from store.accounts import accounts
 from store.errors import Missing, existing
 from store.hooks import hook_queries, hooks
 from store.hooks.hook_targets import EVERYWHERE, MANY_OWNERS, HookTarget, target_of
@@ -70,54 +72,29 @@ class DashboardViewer:
     def repositories(self, db: Connection, *also: Access) -> list[int] | None:
         """Return the ids of repositories whose hooks they may see, at most 5,000; None for all.
 
-        Repositories are left out whose owner's single sign-on does not authorize the token, or
-        where the token cannot give the access of `also`. The token of an OAuth application never
-        gets None, because it may not see all hooks.
+        Repositories where the token cannot give the access of `also` are left out.
         """
         if self.is_unbound:
             return None
-        caller = self.caller
-        if caller is None or not all(may(caller, one) for one in (READ, *also)):
-            return []
-        if _is_everywhere(caller):
-            named = creator_of(caller) is not None
-            return administrators.every_repository(db, caller.token_id, named=named)
-        rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.scoped_to)
-        on = _within(db, caller, {row["owner_id"] for row in rows}, READ, *also)
-        return [row["id"] for row in rows if (own := on.get(row["owner_id"])) and own.reaches(row)]
+        return [] if self.caller is None else visible_owners.repositories(db, self.caller, *also)
 
     def hidden_owners(self, db: Connection) -> list[int]:
         """Return the organizations whose repositories are all that `repositories` leaves out.
 
         It is empty if `repositories` has another reason, or is None.
         """
-        caller = self.caller
-        if self.is_unbound or caller is None or creator_of(caller) is not None:
-            return []
-        if not (may(caller) and _is_everywhere(caller)):
-            return []
-        return administrators.refusing(db, caller.token_id)
+        return [] if self.caller is None else visible_owners.hidden(db, self.caller)
 
     def organizations(self, db: Connection) -> list[int]:
         """Return the ids of organizations whose hooks they may see, beside `repositories`.
 
-        For operators, EVERYWHERE is among them, for the hooks of the installation and of apps. The
-        result is empty for OAuth applications, which see only some hooks of an organization.
+        For operators, EVERYWHERE is among them, for the hooks of the installation and of apps.
         """
-        everywhere = self.operator and self.caller is not None and may(self.caller)
-        return [*self._organizations(db), *([EVERYWHERE] if everywhere else [])]
-
-    def _organizations(self, db: Connection) -> list[int]:
-        caller = self.caller
-        if caller is None or creator_of(caller) or not may(caller, OF_ORGANIZATION):
+        if self.caller is None:
             return []
-        if _is_everywhere(caller):
-            return administrators.every_organization(db, caller.token_id)
-        found = administrators.organizations(
-            db, caller.account_id, caller.token_id, caller.scoped_to
-        )
-        on = _within(db, caller, found, OF_ORGANIZATION)
-        return [one for one in found if one in on and on[one].reaches_account(one)]
+        everywhere = self.operator and may(self.caller)
+        found = visible_owners.organizations(db, self.caller)
+        return [*found, *([EVERYWHERE] if everywhere else [])]
 
     def repository(self, db: Connection, repo_id: int) -> Row:
         """Return a repository whose hooks they may see. Raises Missing or Forbidden."""
@@ -220,7 +197,7 @@ class DashboardViewer:
     def check_token(self, wanted: Access) -> None:
         """Check that the token can give this access to anything. Raises Forbidden if not."""
         if self.caller is not None:
-            _check_token(self.caller, wanted)
+            check_covers(self.caller, wanted)
 
     def is_covered(self, wanted: Access) -> bool:
         """Return whether their token can give this access to anything."""
@@ -305,34 +282,3 @@ def _permitted(
         if rights[key] and hook["deleted_at"] is None:
             found.append(hook["id"])
     return found
-
-
-def passes(check: Callable[..., object], *given: object) -> bool:
-    try:
-        check(*given)
-    except (HubError, Missing):
-        return False
-    return True
-
-
-def _within(
-    db: Connection, caller: Caller, account_ids: Iterable[int], *wanted: Access
-) -> dict[int, Caller]:
-    """Return the caller with the token's rights on each account on which it can give access."""
-    found = {one: caller.within(db, one) for one in account_ids}
-    return {one: own for one, own in found.items() if all(may(own, each) for each in wanted)}
-
-
-def may(caller: Caller, wanted: Access = READ) -> bool:
-    """Return whether a token can give this access to anything."""
-    return passes(_check_token, caller, wanted)
-
-
-def _check_token(caller: Caller, wanted: Access) -> None:
-    token_rights.check_kind(wanted.kinds, caller)
-    token_rights.check_token(wanted.permissions, caller, wanted.scopes)
-
-
-def _is_everywhere(caller: Caller) -> bool:
-    """Return whether a token is a site administrator's, and not limited to some repositories."""
-    return caller.site_admin and caller.target_id is None and caller.repositories is None

@@ -12,7 +12,7 @@ from hub.ui.lists.sorting import Sorting
 from hub.ui.mail.hook_panel import check_on
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
-from hub.ui.viewer import may
+from hub.ui.visible_owners import may
 from store.accounts import email_address
 from store.errors import Conflict, Invalid
 from store.jobs import jobs
