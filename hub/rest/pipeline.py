@@ -9,28 +9,27 @@ not wait for the writer. It is checked again in the transaction of the change. A
 DELETE first locks what its path names, and so it sees the changes of earlier requests.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hub.auth.quotas import RateStatus
 from hub.http import conditional
 from hub.http.conditional import SettledTime
 from hub.http.error_headings import operation_place
 from hub.http.errors import WriteRequired
-from hub.http.response import Header, Response, TypedReply, header, set_media_type
-from hub.http.routing import Endpoint, path_of
-from hub.rest import auditing, redirects, resolve
-from hub.rest.authenticate import Principal, authenticate_request, authorize_request, subject_of
-from hub.rest.context import Context, Services
-from hub.rest.cursors import Cursors
+from hub.http.response import Header, Response, header, set_media_type
+from hub.http.routing import Endpoint
+from hub.rest import redirects, resolve
+from hub.rest.authenticate import Principal, authenticate_request, authorize_request
+from hub.rest.context import Services
 from hub.rest.fetching.long_polls import NothingYet
 from hub.rest.middleware import wrap
 from hub.rest.operation import Operation
 from hub.rest.paging import link_header
 from hub.rest.request import Request
+from hub.rest.request_run import RequestRun
 from hub.rest.resolve import GoneOrMoved
 from hub.rest.response_plan import ResponsePlan, plan_of, response_of
-from hub.rest.validation import read_body, read_query, require_body
+from hub.rest.validation import read_body, require_body
 from hub.rest.versions import DEFAULT
 from store import Connection, Row
 from store.errors import Gone, Missing
@@ -39,18 +38,6 @@ PRIVATE: Header = (b"cache-control", b"private, max-age=60, s-maxage=60")
 PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")
 FRESH: Header = (b"cache-control", b"no-cache")
 CHANGING = ("DELETE", "PATCH", "PUT")
-
-
-class RequestRun(NamedTuple):
-    """A request in a transaction. Each time the transaction is run, it is another run."""
-
-    db: Connection
-    services: Services
-    operation: Operation
-    request: Request
-    who: Principal
-    found: dict[str, Any]
-    """The rows that the path names, by argument."""
 
 
 class RunResult(NamedTuple):
@@ -227,94 +214,21 @@ def _perform(
 ) -> RunResult | NothingYet:
     run = _admit(db, services, plan, request)
     operation, query = plan.operation, request.query
-    given = _arguments(run, query)
-    context = _context(run)
+    given = run.arguments()
+    context = run.context()
     context.writes = writes
     content = operation.function(context, **given)
     if isinstance(content, NothingYet):
         return content
     answer = response_of(plan, content, request.version or DEFAULT)
     if operation.audited:
-        _record(run, content, answer.status)
+        run.record(content, answer.status)
     form = request.media.param
     if operation.family is not None and form in operation.media and services.vocabulary.names_forms:
         set_media_type(answer, operation.family, form)
     if operation.pages is not None:
-        _add_links(run, answer, link_header(_page_url(run), query, given["page"]))
-    return RunResult(answer, run.who, conditional.settled(_changed_at(context, run.found), db.now))
-
-
-def _arguments(run: RequestRun, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments of the handler beside its context."""
-    operation = run.operation
-    given: dict[str, Any] = {} if operation.body is None else {"body": run.request.body}
-    if operation.query is not None:
-        given["query"] = read_query(operation.query, query)
-    if operation.pages is not None:
-        cursors = Cursors(run.db.vault, operation.id)
-        given["page"] = operation.pages(query, cursors, *operation.per_page)
-    return given | {name: one for name, one in run.found.items() if name in operation.arguments}
-
-
-def _changed_at(context: Context, found: Mapping[str, Any]) -> int | None:
-    """Return when the content last changed, or None if the handler does not know it.
-
-    It is no earlier than the last change of a row in the path: the repository may have got another
-    default branch, or another repository the name.
-    """
-    if context.last_modified is None:
-        return None
-    rows = [row for row in found.values() if isinstance(row, dict)]
-    return max([context.last_modified, *(row.get("updated_at") or 0 for row in rows)])
-
-
-def _record(run: RequestRun, content: Any, status: int) -> None:
-    shown = content.body if isinstance(content, TypedReply) else content
-    auditing.record(
-        run.db,
-        run.services,
-        run.request,
-        run.operation.id,
-        auditing.actor_of(run.services, run.request, *run.who),
-        status,
-        fields=auditing.changed(run.request.body, run.operation.fields),
-        ids=auditing.ids_of(run.found, shown),
-    )
-
-
-def _context(run: RequestRun) -> Context:
-    services, request = run.services, run.request
-    return Context(
-        run.db,
-        services.urls,
-        run.who.caller,
-        run.operation.emits,
-        run.who.app,
-        request.version or DEFAULT,
-        request.media,
-        words=services.vocabulary,
-        rate_status=_rate_status(run),
-        address=lambda: services.clients.address(request.scope),
-        link_seconds=services.settings.report_link_seconds,
-        hooks_per_event=services.settings.hooks_per_event,
-        last_try=request.last_try,
-        pull_queue=services.pull_queue,
-    )
-
-
-def _rate_status(run: RequestRun) -> Callable[[], list[RateStatus]] | None:
-    limits = run.services.limits
-    if limits is None:
-        return None
-    return lambda: limits.statuses(run.db, subject_of(run.services, run.request, run.who))
-
-
-def _page_url(run: RequestRun) -> str:
-    path = path_of(run.request.scope)
-    if "owner" in run.request.values:
-        # Links stay valid when a repository gets another name.
-        return run.services.urls.repository_by_id(run.found["repo"]["id"], path)
-    return run.services.urls.path(path)
+        _add_links(run, answer, link_header(run.page_url, query, given["page"]))
+    return RunResult(answer, run.who, conditional.settled(run.changed_at(context), db.now))
 
 
 def _add_links(run: RequestRun, answer: Response, link: str | None) -> None:

@@ -7,8 +7,8 @@ from typing_extensions import TypedDict
 
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Authorization
+from hub.api.accounts.by_password import LEAVE_OUT, USER, ClientIdQuery, ShortText, filtered
 from hub.http.response import TypedReply
-from hub.rest.by_password import LEAVE_OUT, USER, ClientIdQuery, ShortText, filtered
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging

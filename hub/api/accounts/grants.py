@@ -2,7 +2,7 @@
 
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Grant
-from hub.rest.by_password import LEAVE_OUT, USER, ClientIdQuery, filtered
+from hub.api.accounts.by_password import LEAVE_OUT, USER, ClientIdQuery, filtered
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
