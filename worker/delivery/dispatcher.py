@@ -1,18 +1,14 @@
 """The dispatcher: it takes each delivery from the wake-up to its recorded outcome."""
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from store import Store
-from store.database.backoff import backoff_delay
 from store.database.log_context import LOG_CONTEXT
 from store.delivery.outcomes.outcome import Outcome
-from store.errors import Busy, Unavailable
 from store.tracing import Tracer
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.admission import Admission
-from worker.delivery.answer_outcome import failed_attempt
 from worker.delivery.batches.sender import BatchSender, Result
 from worker.delivery.claimer import Claimer
 from worker.delivery.concurrency import Permit
@@ -36,8 +32,6 @@ from worker.http.transport import HttpSender
 from worker.loop_bound import LoopBound
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
-
-log = logging.getLogger("tocsin.worker")
 
 Run = tuple[Lane, QueuedDelivery, Permit]
 """Deliveries of a lane with one permit, one after another: the lane, the first one, the permit."""
@@ -97,11 +91,11 @@ class Dispatcher(LoopBound):
             self.admission,
             self.metrics,
             self._reset_watchdog,
+            tuning,
         )
         self._tasks = BackgroundTasks()
         self._handing_over = False
         self._handed: Run | None = None
-        self._store_failures = 0
         self.metrics.in_flight.read = lambda: self.in_flight
         self.metrics.buffered.read = lambda: self.queued
         self.metrics.cooling_down.read = lambda: self.lanes.cooling_down
@@ -221,14 +215,15 @@ class Dispatcher(LoopBound):
         except Shortage as shortage:
             # The receiver has no part in this, so its hook gets no failure. The name is another
             # than below, because mypyc lets a name have only one type.
-            self._pause(lane, shortage, shortage.lacking)
+            self._outcomes.pause(lane, self._loop.time(), shortage, shortage.lacking)
         except Withheld:
             pass
         except Exception as error:
-            if self._on_error(lane, item, target, lease_id, error):
+            if self._outcomes.fail(lane, item, target, lease_id, error):
                 return True
+            self._outcomes.pause(lane, self._loop.time(), error)
         else:
-            self._store_failures = 0
+            self._outcomes.pauses = 0
             if results is None:
                 self._outcomes.finish(lane, item, outcome)
             else:
@@ -259,40 +254,6 @@ class Dispatcher(LoopBound):
             if lane.batch is None:
                 self._start(lane)
         return target
-
-    def _pause(self, lane: Lane, error: Exception, lacking: str = "the store") -> None:
-        if not self._store_failures:
-            log.error("hook %d waits for %s: %s", lane.hook_id, lacking, error)
-        self._store_failures += 1
-        self._reset_watchdog()
-        delay = self._tuning.store_retry_delay
-        wait = backoff_delay(self._store_failures, first=delay, longest=4 * delay)
-        lane.pause(self._loop.time() + wait)
-
-    def _on_error(
-        self,
-        lane: Lane,
-        item: QueuedDelivery,
-        target: Target | None,
-        lease_id: int,
-        error: Exception,
-    ) -> bool:
-        """Record a programming error as an attempt, and return True.
-
-        If there is no target or the store is unavailable, pause the lane and return False: the
-        delivery has to wait.
-        """
-        unavailable = isinstance(error, (Busy, Unavailable))
-        if not unavailable:
-            log.error("delivery %d to hook %d", item.delivery_id, lane.hook_id, exc_info=error)
-        if unavailable or target is None:
-            self._pause(lane, error)
-            return False
-        # Without an outcome, the delivery would stay leased, and nothing would send it.
-        now = self._store.clock.now()
-        outcome = failed_attempt(target, item, lane.hook_id, lease_id, error, now)
-        self._outcomes.finish(lane, item, outcome)
-        return True
 
     def _on_recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
         self._outcomes.on_recorded(outcomes, disabled)

@@ -1,13 +1,19 @@
-"""The handling of outcomes: each is recorded, and changes the limits of its lane."""
+"""The handling of outcomes: each is recorded, and changes the limits of its lane.
+
+If an attempt has no outcome, its lane waits.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
 
 from store import Store
 from store.clock import SECOND
+from store.database.backoff import backoff_delay
 from store.delivery.outcomes.outcome import Outcome
+from store.errors import Busy, Unavailable
 from store.ordering.delivery_states import DELIVERED, WAITING
 from worker.delivery.admission import Admission
+from worker.delivery.answer_outcome import failed_attempt
 from worker.delivery.batches.outcomes import decisive_of
 from worker.delivery.batches.sender import Result
 from worker.delivery.claimer import Claimer
@@ -16,6 +22,8 @@ from worker.delivery.lane_table import LaneTable
 from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.metrics import WorkerMetrics
 from worker.delivery.recorder import Recorder
+from worker.delivery.target import Target
+from worker.tuning import Tuning
 
 log = logging.getLogger("tocsin.worker")
 
@@ -33,6 +41,7 @@ class OutcomeHandler:
         admission: Admission,
         metrics: WorkerMetrics,
         progressed: Callable[[], None],
+        tuning: Tuning,
     ) -> None:
         self._clock = store.clock
         self._recorder = recorder
@@ -40,6 +49,9 @@ class OutcomeHandler:
         self._claimer, self._admission = claimer, admission
         self._metrics = metrics
         self._progressed = progressed
+        self._retry_delay = tuning.store_retry_delay
+        self.pauses = 0
+        """The pauses since an attempt had an outcome."""
 
     def finish(self, lane: Lane, item: QueuedDelivery, outcome: Outcome | None) -> None:
         """Record the outcome of a delivery. Without one, it was marked as dead and not sent."""
@@ -81,6 +93,40 @@ class OutcomeHandler:
             self._claimer.give_back(lane)
         if outcome.held_until is not None:
             self.suspend(lane, outcome.held_until)
+
+    def fail(
+        self,
+        lane: Lane,
+        item: QueuedDelivery,
+        target: Target | None,
+        lease_id: int,
+        error: Exception,
+    ) -> bool:
+        """Record a programming error as an attempt, and return True.
+
+        If there is no target or the store is unavailable, return False: the delivery has to wait.
+        """
+        unavailable = isinstance(error, (Busy, Unavailable))
+        if not unavailable:
+            log.error("delivery %d to hook %d", item.delivery_id, lane.hook_id, exc_info=error)
+        if unavailable or target is None:
+            return False
+        # Without an outcome, the delivery would stay leased, and nothing would send it.
+        now = self._clock.now()
+        self.finish(lane, item, failed_attempt(target, item, lane.hook_id, lease_id, error, now))
+        return True
+
+    def pause(self, lane: Lane, now: float, error: Exception, lacking: str = "the store") -> None:
+        """Pause the lane of a delivery that had no outcome, because something was lacking.
+
+        `now` is the event loop's time.
+        """
+        if not self.pauses:
+            log.error("hook %d waits for %s: %s", lane.hook_id, lacking, error)
+        self.pauses += 1
+        self._progressed()
+        delay = self._retry_delay
+        lane.pause(now + backoff_delay(self.pauses, first=delay, longest=4 * delay))
 
     def postpone(self, lane: Lane, now: float) -> None:
         """Return the deliveries of a hook to the store if nothing may be sent to it now.
