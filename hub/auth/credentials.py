@@ -44,13 +44,15 @@ class Caller:
     """When the token expires, in microseconds; None for one that does not."""
     where_installed: WhereInstalled | None = None
     """The limit of a token that is only valid where its app is installed; None for others."""
+    within_account: int | None = None
+    """The account for which `within` has looked up the token's rights, or None."""
 
     def within(self, db: Connection, account_id: int) -> "Caller":
         """Return the caller with the rights that the token has on an account.
 
         These are the same everywhere, unless the token is only valid where its app is installed.
         """
-        if self.where_installed is None:
+        if self.where_installed is None or self.within_account == account_id:
             return self
         rights = self.where_installed.rights_on(db, account_id)
         return replace(
@@ -58,6 +60,7 @@ class Caller:
             permissions=rights.permissions,
             target_id=rights.target_id,
             repositories=rights.repositories,
+            within_account=account_id,
         )
 
     @property

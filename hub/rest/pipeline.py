@@ -154,14 +154,14 @@ def _admit(db: Connection, services: Services, plan: ResponsePlan, request: Requ
     run = RequestRun(db, services, operation, request, who, {})
     first = _find_first(run)
     if first is not None:
-        needed.see(db, who.caller, first)
         run = _on_owner(run, first)
+        needed.see(db, run.who.caller, first)
     try:
         last = resolve.resolve_path(db, operation.steps[1:], request.values, run.found, first)
     except GoneOrMoved as error:
         raise redirects.gone_or_moved(db, services, operation, request, who, error) from None
     if first is not None and last is not None:
-        needed.reach(db, who.caller, first, last)
+        needed.reach(db, run.who.caller, first, last)
     return run
 
 

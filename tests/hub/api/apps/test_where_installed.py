@@ -10,10 +10,12 @@ import orjson
 import pytest
 from assertions import assert_error
 from dashboard_client import open_dashboard
+from statement_log import statements
 from transactions import transaction
 
 from store import Connection, Row, Store
 from store.accounts import accounts, app_tokens, apps, grants, tokens
+from store.accounts.app_rights import INSTALLATION
 from store.apps import app_hooks, installation_repositories, installations
 from store.clock import DAY
 from store.errors import Invalid
@@ -85,6 +87,15 @@ async def test_private_repositories_are_read_where_the_app_is_installed(
     assert_error(await strong.ask("GET", "/repos/octo/cellar", user), 404)
     # Without the app, octo sees it.
     assert await status(strong, seed.token, "/repos/octo/cellar") == 200
+
+
+@pytest.mark.parametrize("path", [VAULT, f"{VAULT}/hooks", "/orgs/acme/teams"])
+async def test_the_rights_on_an_account_are_looked_up_once(
+    strong: Installed, user: str, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    asked = statements(monkeypatch)
+    assert await status(strong, user, path) == 200
+    assert sum(one.startswith(INSTALLATION) for one in asked) == 1
 
 
 async def test_the_rights_of_the_user_stay_a_limit(
