@@ -34,14 +34,13 @@ def identify(db: Connection, settings: OpenIDSettings, claims: Claims) -> Linked
     other = openid_links.of_user(db, user["id"], issuer)
     if other is not None:
         raise WrongSubject(user["login"], other["id"], subject)
-    made = openid_links.add(db, user["id"], issuer, subject)
+    made = openid_links.add(db, user["id"], issuer, subject, db.now)
     return LinkedUser(user["id"], made, is_new=True)
 
 
 def _subject(claims: Claims) -> str:
     subject = claims["sub"]
-    valid = isinstance(subject, str) and subject.isprintable()
-    if not valid or not 0 < len(subject) <= openid_links.MOST_SUBJECT:
+    if not openid_links.is_subject(subject):
         raise SignInFailed(
             "Your provider does not say who you are: the claim sub is not a text of 1 to"
             f" {openid_links.MOST_SUBJECT} characters without control characters."

@@ -12,6 +12,7 @@ from store.database.connection import Connection, Row
 from store.database.list_order import Matches, matches_of
 from store.database.patterns import containing, containing_plain
 from store.database.time_range import ALWAYS, TimeRange
+from store.errors import Conflict, Invalid
 
 FROM = "FROM openid_link l JOIN account a ON a.id = l.account_id"
 SELECT = f"SELECT l.id, a.login, l.account_id, l.issuer, l.subject, l.created_at, l.used_at {FROM}"
@@ -50,18 +51,50 @@ def get(db: Connection, link_id: int) -> Row | None:
     return db.one(f"{SELECT} WHERE l.id = :id", id=link_id)
 
 
-def add(db: Connection, account_id: int, issuer: str, subject: str) -> int:
+def is_subject(text: object) -> bool:
+    """Return whether a provider may give a person this subject."""
+    return isinstance(text, str) and text.isprintable() and 0 < len(text) <= MOST_SUBJECT
+
+
+def add(
+    db: Connection, account_id: int, issuer: str, subject: str, used_at: int | None = None
+) -> int:
     """Link a user to a subject, where neither has a link. Return the link's id.
 
-    The caller holds the lock `alone`.
+    `used_at` is when the person signed in by it, in microseconds. The caller holds the lock
+    `alone`.
     """
     return db.number(
         "INSERT INTO openid_link (account_id, issuer, subject, created_at, used_at)"
-        " VALUES (:account_id, :issuer, :subject, :now, :now) RETURNING id",
+        " VALUES (:account_id, :issuer, :subject, :now, :used_at) RETURNING id",
         account_id=account_id,
         issuer=issuer,
         subject=subject,
+        used_at=used_at,
     )
+
+
+def link(db: Connection, user: Row, issuer: str, subject: str) -> int:
+    """Link a user to a subject before the person signs in. Return the link's id.
+
+    Raises Invalid if no provider gives this subject, and Conflict if the subject or the user has a
+    link.
+    """
+    if not is_subject(subject):
+        raise Invalid(
+            f"a subject has 1 to {MOST_SUBJECT} characters, and no control characters",
+            field="subject",
+        )
+    alone(db, issuer)
+    if (held := of_subject(db, issuer, subject)) is not None:
+        raise Conflict(
+            f"link {held['id']} leads from this subject to {held['login']}: remove it first"
+        )
+    if (other := of_user(db, user["id"], issuer)) is not None:
+        raise Conflict(
+            f"link {other['id']} leads from another subject to {user['login']}: remove it first"
+        )
+    return add(db, user["id"], issuer, subject)
 
 
 def use(db: Connection, link: Row) -> bool:

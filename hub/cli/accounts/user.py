@@ -30,7 +30,7 @@ OF_ORGANIZATIONS = ("members", "teams")
         ),
         "openid": (
             "accounts.user_openid:openid",
-            "List and remove links of users to people at an OpenID provider.",
+            "Link users to people at an OpenID provider.",
         ),
     },
 )

@@ -6,13 +6,15 @@ from hub.cli.console import lookups, options, output, suggestions
 from hub.cli.console.arguments import IdType
 from hub.cli.console.grammar import noun
 from hub.cli.console.removal import agree
+from hub.cli.service.configuration import Configuration
+from hub.openid_settings import is_secure
 from store import Connection, Row, Store
 from store.openid import openid_links
 
 
 @noun(examples=["tocsin user openid list", "tocsin user openid remove 3"])
 def openid() -> None:
-    """List and remove links of users to people at an OpenID provider."""
+    """Link users to people at an OpenID provider."""
 
 
 @openid.command("list", examples=["tocsin user openid list", "tocsin user openid list ada"])
@@ -21,8 +23,8 @@ def openid() -> None:
 def list_links(store: Store, login: str | None, as_json: bool) -> None:
     """List the links of all users, or of the user LOGIN.
 
-    A link is made when a person signs in for the first time. From then on the person is this user,
-    whatever name the provider gives them.
+    A link is made when a person signs in for the first time, or by `add`. From then on the person
+    is this user, whatever name the provider gives them.
     """
     output.print_rows(
         [_shape(row) for row in store.read_sync(_links, login)],
@@ -41,6 +43,33 @@ def _shape(row: Row) -> dict[str, object]:
         "created_at": output.format_time(row["created_at"]),
         "used_at": output.format_time(row["used_at"]),
     }
+
+
+@openid.command(
+    examples=["tocsin user openid add ada 248289761001"],
+)
+@click.argument("login", shell_complete=suggestions.logins)
+@click.argument("subject")
+@click.option("--issuer", metavar="URL", help="The provider.  [default: the setting openid_issuer]")
+@options.configured
+def add(configuration: Configuration, login: str, subject: str, issuer: str | None) -> None:
+    """Link the user LOGIN to the person whom the provider calls SUBJECT.
+
+    SUBJECT is the claim `sub` of the person's ID tokens. From then on the person signs in as this
+    user, whatever name the provider gives them. If the person or the user has a link of this
+    provider, remove that link first.
+    """
+    issuer = issuer or configuration.settings.openid_issuer
+    if issuer is None:
+        raise click.UsageError("say which provider, with --issuer or the setting openid_issuer")
+    if not is_secure(issuer):
+        raise click.UsageError("--issuer must be an https URL, without a query")
+
+    def link(db: Connection) -> int:
+        return openid_links.link(db, lookups.user(db, login), issuer, subject)
+
+    with options.opening(configuration.settings) as store:
+        click.echo(f"made link {store.write_sync(link)} of user {login}")
 
 
 @openid.command(examples=["tocsin user openid remove 3", "tocsin user openid remove 3 4 --yes"])

@@ -25,7 +25,7 @@ LONGEST = 300
 LIST = NewestList(
     f"{ROOT}/openid-links",
     Sorting("-linked", login=False, subject=False, used=True, linked=True),
-    {"linked": itemgetter("id"), "used": itemgetter("used_at")}
+    {"linked": itemgetter("id"), "used": lambda row: row["used_at"] or 0}
     | {name: itemgetter(name) for name in ("login", "subject")},
     size=50,
 )

@@ -639,7 +639,7 @@ CREATE TABLE openid_link (
     issuer TEXT NOT NULL,
     subject TEXT NOT NULL,              -- the issuer's name for the person, which it never gives to another
     created_at BIGINT NOT NULL,
-    used_at BIGINT NOT NULL,            -- the latest sign-in
+    used_at BIGINT,                     -- the latest sign-in; NULL: none yet
     UNIQUE (issuer, subject),
     UNIQUE (account_id, issuer)
 );

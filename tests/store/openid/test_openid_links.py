@@ -11,6 +11,7 @@ from store import Connection, Row, Store
 from store.accounts import accounts, sessions, tokens
 from store.clock import DAY, HOUR
 from store.database.time_range import ALWAYS, TimeRange
+from store.errors import Conflict, Invalid
 from store.openid import openid_links
 from store.registry import account_removal
 
@@ -124,3 +125,16 @@ def test_two_hubs_that_link_a_user_at_the_same_time_make_one_link(
     assert list(made) == [True, False]
     (row,) = world.store.read_sync(openid_links.every)
     assert row["subject"] == first
+
+
+def test_a_link_that_is_taken_is_not_made(world: World) -> None:
+    bea = world.store.write_sync(accounts.create, "bea")
+    made = world.store.write_sync(openid_links.link, bea, ISSUER, "7")
+    for user, subject in ((world.user, "7"), (bea, "7"), (bea, "8")):
+        with pytest.raises(Conflict, match=f"link {made} leads from"):
+            world.store.write_sync(openid_links.link, user, ISSUER, subject)
+    for subject in ("", "x" * 256, "a\0b"):
+        with pytest.raises(Invalid, match="1 to 255"):
+            world.store.write_sync(openid_links.link, world.user, ISSUER, subject)
+    (row,) = world.store.read_sync(openid_links.every)
+    assert (row["login"], row["subject"], row["used_at"]) == ("bea", "7", None)

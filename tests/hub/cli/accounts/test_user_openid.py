@@ -52,6 +52,43 @@ def test_links_are_removed_all_or_none(run, listed, store: Store):
     assert entry["action"] == "tocsin user openid remove"
 
 
+ISSUER = "https://login.tower.example"
+
+
+def test_a_link_is_made_before_the_first_sign_in(run, listed, store: Store, monkeypatch):
+    run("user", "add", "eve")
+    said = run("user", "openid", "add", "eve", "248289761001", "--issuer", ISSUER).stdout
+    assert said == "made link 3 of user eve\n"
+    (_, _, row) = listed("user", "openid", "list")
+    assert (row["login"], row["issuer"], row["subject"]) == ("eve", ISSUER, "248289761001")
+    assert row["used_at"] is None
+    (entry,) = store.read_sync(audit_search.page, limit=1)
+    assert entry["action"] == "tocsin user openid add"
+    monkeypatch.setenv("TOCSIN_OPENID_ISSUER", "https://another.example")
+    monkeypatch.setenv("TOCSIN_OPENID_CLIENT_ID", "tocsin")
+    run("user", "openid", "add", "eve", "248289761001")
+    assert listed("user", "openid", "list")[-2]["issuer"] == "https://another.example"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("eve", "subject-of-ada", "--issuer", ISSUER), 5, "link 1 leads from this subject to ada"),
+        (("bob", "7", "--issuer", ISSUER), 5, "link 2 leads from another subject to bob"),
+        (("nobody", "7", "--issuer", ISSUER), 4, "user list"),
+        (("tower", "7", "--issuer", ISSUER), 4, "user list"),
+        (("eve", "a\nb", "--issuer", ISSUER), 2, "no control characters"),
+        (("eve", "7", "--issuer", "http://login.tower.example"), 2, "https URL"),
+        (("eve", "7"), 2, "say which provider"),
+    ],
+)
+def test_a_link_that_cannot_be_made_is_refused(run, listed, words, code, said):
+    run("user", "add", "eve")
+    run("org", "add", "tower")
+    assert said in run("user", "openid", "add", *words, code=code).stderr
+    assert len(listed("user", "openid", "list")) == 2
+
+
 def test_a_removal_asks_first(run, listed, monkeypatch):
     (link, _) = listed("user", "openid", "list")
     words = ("user", "openid", "remove", str(link["id"]))

@@ -202,6 +202,22 @@ async def test_an_operator_sees_and_removes_links(
     await store.close()
 
 
+async def test_a_person_signs_in_by_a_link_that_was_made_before(
+    store: Store, octo: Row, site: OpenIDSite
+) -> None:
+    ada = store.write_sync(accounts.create, "ada")
+    store.write_sync(openid_links.link, ada, site.issuer, SUBJECT)
+    root = store.write_sync(operator)
+    async with open_dashboard(store, root, last=False, **settings(site)) as browser:
+        for order in ("used", "-used"):
+            assert "never" in text_of(await browser.page(f"/ui/openid-links?sort={order}"))
+    # The claims name octo.
+    assert await signed_in_as(store, site) == "ada"
+    (link,) = links(store)
+    assert link["used_at"] is not None
+    await store.close()
+
+
 async def test_links_are_for_operators(
     store: Store, octo: Row, seed: Any, site: OpenIDSite
 ) -> None:
