@@ -1,12 +1,15 @@
 """The result of an exchange with a receiver."""
 
 import os
+import re
 import socket
 import ssl
 from typing import ClassVar
 
 # This many bytes of an answer's body are read and recorded, unless a caller asks for others.
 MAX_BODY = 65536
+_BODY = re.compile(rb"\ncontent-length:[ \t]*0*[1-9]")
+_LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
 
 
 class Withheld(Exception):
@@ -78,6 +81,15 @@ class ExchangeResult:
         """Return the headers in the order in which they came, with names in lower case."""
         lines = (line.partition(b":") for line in self.head.split(b"\r\n") if line)
         return [(name.lower(), value.strip(b" \t")) for name, _, value in lines]
+
+    def announces_body(self) -> bool:
+        """Return whether the head announces a body with content."""
+        lowered = b"\n" + self.head.lower()
+        return _BODY.search(lowered) is not None or b"\ntransfer-encoding:" in lowered
+
+    def has_length(self) -> bool:
+        """Return whether the head says where the body ends, if not with the connection."""
+        return _LENGTH.search(self.head) is not None
 
     def __repr__(self) -> str:
         return f"ExchangeResult({self.status}, {len(self.body)} bytes, error={self.error!r})"

@@ -4,7 +4,6 @@ It carries one exchange at a time, and limits the size of the answer.
 """
 
 import asyncio
-import re
 import select
 from time import perf_counter
 from typing import Protocol, cast
@@ -25,8 +24,6 @@ ONE_WRITE = 262144  # up to this size, copying head and body together is cheaper
 EARLY_CLOSE = 1.0
 SAFE = (b"GET ", b"HEAD ")  # methods that change nothing (RFC 9110, section 9.2.1)
 NO_CONTENT = 204
-_BODY = re.compile(rb"\ncontent-length:[ \t]*0*[1-9]")
-_LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
 
 Origin = tuple[str, str, int, TlsChoice]
 """Scheme, host, port, and the choices for TLS."""
@@ -268,7 +265,7 @@ class HttpConnection(asyncio.Protocol):
         if status is not None:
             self._done = True
             self._reusable = status != 101 and self._parser.should_keep_alive()
-            if status == NO_CONTENT and _announces_body(self._answer.head):  # type: ignore[union-attr]  # the same
+            if status == NO_CONTENT and self._answer.announces_body():  # type: ignore[union-attr]  # the same
                 # The body may follow nevertheless, and would be taken for the next answer.
                 self._reusable = False
         elif self._interim > MAX_INTERIM:
@@ -340,7 +337,7 @@ class HttpConnection(asyncio.Protocol):
                 waiter.set_result(False)
         elif answer.status is None:
             self._fail(f"{self._stage()}: {why or 'connection closed before an answer'}")
-        elif (why is None or self._paused) and not _LENGTH.search(answer.head):
+        elif (why is None or self._paused) and not answer.has_length():
             # A receiver that answers early, and reads no more of the request, ends the connection
             # with a reset.
             self._finish(answer)
@@ -356,8 +353,3 @@ class HttpConnection(asyncio.Protocol):
         if self._first:
             answer.timings["wait"] = int((self._first - self._started) * 1e6)
             answer.timings["read"] = int((self.since - self._first) * 1e6)
-
-
-def _announces_body(head: bytes) -> bool:
-    lowered = b"\n" + head.lower()
-    return _BODY.search(lowered) is not None or b"\ntransfer-encoding:" in lowered

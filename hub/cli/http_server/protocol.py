@@ -8,17 +8,15 @@ import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from hub.cli.http_server import client_end, request_head
+from hub.cli.http_server import client_end, refusal, request_head
 from hub.cli.http_server.connection_limiter import Peer, address_of
 from hub.cli.http_server.connection_phase import ENDING, HEAD, IDLE, NEW, REQUEST, REST
 from hub.cli.http_server.early_end import with_early_end
-from hub.cli.http_server.refusal import refusal
 from hub.cli.http_server.response_writer import ResponseWriter
 from hub.cli.http_server.server_state import State
 from hub.cli.http_server.unsent import Unsent
 from hub.cli.http_server.upgrade import NoMoreRequests, body_parser, has_body
-from hub.http.errors import HubError, LongHead, LongURL, Malformed, TooSlow
-from store.errors import Busy
+from hub.http.errors import HubError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -32,7 +30,6 @@ LINGER = 2.0
 LINGER_BYTES = 1024 * 1024
 # Bytes of framing that each chunk of a body may have, beside twice its content.
 CHUNK_FRAMING = 16
-FULL = Busy("There are too many connections. Please try again in a moment.")
 
 
 class Protocol(HttpToolsProtocol):
@@ -97,7 +94,7 @@ class Protocol(HttpToolsProtocol):
     ) -> None:
         peer = self._limiter.admit(address_of(transport))
         if peer is None:
-            transport.write(self._answer(FULL))
+            transport.write(self._answer(refusal.FULL))
             transport.close()
         else:
             self.begin(transport, transport, peer)
@@ -161,7 +158,8 @@ class Protocol(HttpToolsProtocol):
     def _feed_pieces(self, rest: memoryview) -> None:
         while rest and not self._deaf:
             if self._room <= 0:
-                self._refuse(self._beyond())
+                most, in_body = self._limiter.limits.header_bytes, self._is_within_body()
+                self._refuse(refusal.beyond(most, self.url, in_body=in_body))
                 break
             piece, rest = rest[: self._room], rest[self._room :]
             self._room -= len(piece)
@@ -208,8 +206,7 @@ class Protocol(HttpToolsProtocol):
             if isinstance(cause, NoMoreRequests):
                 self._end_with_newest()
             else:
-                no_http = Malformed(f"This is not an HTTP request: {error}.")
-                self._refuse(cause if isinstance(cause, HubError) else no_http)
+                self._refuse(cause if isinstance(cause, HubError) else refusal.no_http(error))
         if end is not None:
             # In the handler, the context of the next error would be the upgrade, not its cause.
             self._ignore_upgrade(data[end:])
@@ -238,16 +235,6 @@ class Protocol(HttpToolsProtocol):
         self._deaf = True
         # A negative `_room` keeps `data_received` from feeding the parser.
         self._room = -1
-
-    def _beyond(self) -> HubError:
-        most = self._limiter.limits.header_bytes
-        if self._is_within_body():
-            return Malformed(f"The body has more than {most} bytes of framing.")
-        if len(self.url) > most // 2:
-            return LongURL(
-                f"The URL is too long: the limit for the request's head is {most} bytes."
-            )
-        return LongHead(f"The headers are larger than the limit of {most} bytes.")
 
     def _is_within_body(self) -> bool:
         cycle = self.cycle
@@ -385,7 +372,7 @@ class Protocol(HttpToolsProtocol):
 
     def _answer(self, error: Exception) -> bytes:
         url = self._limiter.limits.documentation_url
-        return refusal(error, url, self.server_state.default_headers)
+        return refusal.response(error, url, self.server_state.default_headers)
 
     def _end(self) -> None:
         self._wait(ENDING, LINGER)
@@ -402,8 +389,7 @@ class Protocol(HttpToolsProtocol):
             self._limiter.timed_out()
             self.transport.abort()
         elif self._phase == HEAD:
-            seconds = f"{limits.header_timeout:g} seconds"
-            self._refuse(TooSlow(f"The headers were not complete within {seconds}."))
+            self._refuse(refusal.slow_head(limits.header_timeout))
         elif self._phase == REQUEST:
             self.due = math.inf
         else:
