@@ -197,8 +197,20 @@ class RateCounters:
         if time.monotonic() - self._forgotten < FORGET_EVERY:
             return
         self._forgotten = time.monotonic()
+        self._remove_ended()
         with contextlib.suppress(StoreError):
             await self._store.write_relaxed(_drop, self._failed_login_seconds)
+
+    def _remove_ended(self) -> None:
+        """Remove the callers whose windows have all ended, as the store does."""
+        now = self._store.clock.now() // SECOND
+        with self.lock:
+            kept = {
+                key: counts
+                for key, counts in self._counts.items()
+                if any(now < one.end for one in counts.values())
+            }
+            self._counts = kept
 
     async def close(self) -> None:
         """Write the changes."""

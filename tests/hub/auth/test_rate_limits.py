@@ -554,6 +554,26 @@ async def test_many_callers_of_free_requests_do_not_fill_the_memory(
     await store.close()
 
 
+async def test_a_caller_is_kept_in_memory_until_all_windows_have_ended(
+    store: Store, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_counters, "FORGET_EVERY", 0)
+    counted = RateLimits(store, HubSettings())
+    for number in range(20):
+        subject = RateSubject("address", f"192.0.2.{number}")
+        store.read_sync(counted.charge, subject, "core")
+        await counted.counters.save()
+    assert len(counted.counters) == 20
+    clock.advance(3600)
+    for _ in range(2):
+        assert charged(counted, store).status.used == 1
+        await counted.counters.save()
+        assert len(counted.counters) == 1
+        clock.advance(3600)
+    await counted.close()
+    await store.close()
+
+
 async def test_events_and_health_are_not_limited(store: Store, seed: Any) -> None:
     async with client_of(store, seed.token, rate_limits={"core": 0}) as client:
         answer = await client.post("/octo/hello/events/push", json={})
