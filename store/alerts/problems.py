@@ -124,11 +124,14 @@ def _uncounted(
 
 
 def _latest_failures(db: Connection, hooks: Iterable[Row]) -> dict[int, Row]:
+    latest = (
+        f"SELECT x.id FROM attempt x WHERE x.hook_id = w.hook_id AND {FAILED.replace('a.', 'x.')}"
+        " ORDER BY x.id DESC LIMIT 1"
+    )
     rows = db.all(
         "SELECT w.hook_id, a.id, a.status_code, a.error, a.started_at"
-        f" FROM {db.each('hooks', hook_id='integer')} AS w"
-        " JOIN attempt a ON a.id = (SELECT max(x.id) FROM attempt x"
-        f" WHERE x.hook_id = w.hook_id AND {FAILED.replace('a.', 'x.')})",
+        f" FROM {db.each('hooks', hook_id='integer')} AS w {db.lateral('attempt', 'f', latest)}"
+        " JOIN attempt a ON a.id = f.id",
         hooks=json_array(hook["id"] for hook in hooks),
     )
     return {row["hook_id"]: row for row in rows}

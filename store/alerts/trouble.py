@@ -29,10 +29,15 @@ def exists(db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int
         f"SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id AND {FAILED.replace('a.', 'x.')}"
     )
     among = "" if repo_ids is None else f" AND b.hook_id IN ({name_search.hooks_of(db)})"
+    # With LIMIT, PostgreSQL looks for the latest failure once for each hook, and not for each pair
+    # of a hook and an attempt. `failing` has no more hooks.
+    hooks = (
+        f"SELECT h.id, h.failing_since, ({latest}) AS failed_last FROM {failing}"
+        f" AND h.id NOT IN {SILENCED} LIMIT {2 * hook_health.MOST}"
+    )
     return db.exists(
-        "SELECT 1 WHERE EXISTS (SELECT 1 FROM attempt a JOIN"
-        f" (SELECT h.id, h.failing_since FROM {failing} AND h.id NOT IN {SILENCED}) AS h"
-        f" ON a.id = ({latest}) WHERE {_not_quiet('h.id', _KIND, _SINCE)})"
+        f"SELECT 1 WHERE EXISTS (SELECT 1 FROM attempt a JOIN ({hooks}) AS h"
+        f" ON a.id = h.failed_last WHERE {_not_quiet('h.id', _KIND, _SINCE)})"
         " OR EXISTS (SELECT 1 FROM alert b WHERE b.closed_at IS NULL"
         f" AND b.kind {db.among('kinds', 'text')} AND b.hook_id NOT IN {SILENCED}{among}"
         # If this alert has a failed attempt, the first part has found the problem.

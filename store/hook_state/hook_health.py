@@ -224,10 +224,12 @@ class Cooldown:
 
 def last_rest(db: Connection, hook: Row) -> Cooldown | None:
     """Return the last rest of a failing hook. Return None if its breaker did not open."""
+    # With LIMIT, PostgreSQL looks for the last attempt once, and not for each attempt.
     found = db.one(
-        "SELECT h.resting_until, a.started_at + a.duration AS began FROM hook h"
-        " LEFT JOIN attempt a ON a.id = (SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id)"
-        " WHERE h.id = :id AND h.resting_until IS NOT NULL AND h.failing_since IS NOT NULL",
+        "SELECT f.resting_until, a.started_at + a.duration AS began FROM (SELECT h.resting_until,"
+        " (SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id) AS last_attempt FROM hook h"
+        " WHERE h.id = :id AND h.resting_until IS NOT NULL AND h.failing_since IS NOT NULL"
+        " LIMIT 1) AS f LEFT JOIN attempt a ON a.id = f.last_attempt",
         id=hook["id"],
     )
     if found is None:
