@@ -11,6 +11,7 @@ from store.crypto.vault import Vault
 from store.database import audit_triggers
 from store.database.connection import Session
 from store.database.notifications import StoreNotifier, WorkerNotifier
+from store.database.postgres import hosts
 from store.database.postgres.clock import PostgresClock
 from store.database.postgres.connections import PostgresSession
 from store.database.postgres.errors import Raw, redact_error
@@ -93,7 +94,7 @@ def checked_conninfo(url: str, clock: PostgresClock) -> str:
     """Return the connection string, after checking that the server can be used."""
     try:
         conninfo = complete_conninfo(url)
-        with psycopg.connect(conninfo, autocommit=True) as raw:
+        with hosts.connect(conninfo) as raw:
             _check_server(raw)
             require_own_sessions(raw, conninfo)
             clock.measure(raw)

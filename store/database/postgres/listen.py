@@ -9,6 +9,7 @@ from collections.abc import Callable
 import psycopg
 
 from store.database.backoff import backoff_delay
+from store.database.postgres import hosts
 from store.database.postgres.errors import Raw, redact_error
 from store.database.postgres.notify import CHANNEL, parse_hooks
 from store.database.postgres.server_sessions import apply_settings
@@ -35,7 +36,7 @@ class _Listener:
     def _run(self) -> None:
         while not self._ended.is_set():
             try:
-                with psycopg.connect(self._conninfo, autocommit=True) as raw:
+                with hosts.connect(self._conninfo) as raw:
                     apply_settings(raw, LASTING)
                     raw.execute(f"LISTEN {CHANNEL}")
                     self._begin()

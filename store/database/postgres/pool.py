@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from store.database.postgres import hosts
 from store.database.postgres.clock import PostgresClock
 from store.database.postgres.errors import Raw, redact_error, translate_errors
 from store.database.postgres.history import ServerHistory
@@ -63,10 +64,12 @@ class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> "ErrorTrackingConnection":
         try:
-            return super().connect(conninfo, **given)
+            raw = super().connect(hosts.in_order(conninfo), **given)
         except psycopg.Error as error:
             cls.last_error = redact_error(error)
             raise
+        hosts.remember(conninfo, raw)
+        return raw
 
 
 class PostgresPool:

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping
 
-import psycopg
-
+from store.database.postgres import hosts
 from store.database.postgres.errors import Raw
 from store.errors import Unusable
 
@@ -36,7 +35,7 @@ def require_own_sessions(raw: Raw, conninfo: str) -> None:
     """
     if process_id(raw) == raw.info.backend_pid:
         return
-    with psycopg.connect(conninfo, autocommit=True) as other:
+    with hosts.connect(conninfo) as other:
         # The order is mirrored, because a pooler may lend its sessions in turn.
         seen = [process_id(each) for each in (raw, other, other, raw)]
     if seen != seen[::-1] or seen[0] == seen[1]:
