@@ -6,7 +6,7 @@ from typing import Any
 from hub.settings import HubSettings
 from hub.ui.lists import filters
 from hub.ui.lists.frame import filter_values
-from hub.ui.lists.newest import NewestList
+from hub.ui.lists.newest import Keys, NewestList
 from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.view_context import ViewContext
@@ -22,11 +22,16 @@ def _is_offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
 ui = Section("OpenID links", "/openid-links", "operator", _is_offered, second=True)
 
 LONGEST = 300
+KEYS: Keys = {
+    "linked": itemgetter("id"),
+    "used": lambda row: row["used_at"] or 0,
+    "login": itemgetter("login"),
+    "subject": itemgetter("subject"),
+}
 LIST = NewestList(
     f"{ROOT}/openid-links",
     Sorting("-linked", login=False, subject=False, used=True, linked=True),
-    {"linked": itemgetter("id"), "used": lambda row: row["used_at"] or 0}
-    | {name: itemgetter(name) for name in ("login", "subject")},
+    KEYS,
     size=50,
 )
 
