@@ -402,6 +402,8 @@ CREATE INDEX event_kept ON event (id) WHERE body IS NOT NULL;
 
 CREATE INDEX event_repository ON event (repo_id, name, id);
 
+CREATE INDEX event_token ON event (token_id, id) WHERE token_id IS NOT NULL;
+
 -- A repository's events in their order.
 CREATE INDEX event_in_order ON event (repo_id, id);
 

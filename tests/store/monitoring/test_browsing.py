@@ -17,7 +17,7 @@ from store.alerts.rules import HOOK_RULES
 from store.clock import HOUR, MINUTE, SECOND
 from store.database.id_search import first_id_since
 from store.database.time_range import TimeRange
-from store.delivery import attempt_feed, deliveries
+from store.delivery import attempt_feed, deliveries, event_queries
 from store.delivery.attempt_filter import AttemptFilter
 from store.delivery.listing import attempt_list
 from store.delivery.outcomes import attempt_outcomes
@@ -307,3 +307,14 @@ def read_lists(db: Connection) -> None:
 def scans(db: Connection, call: Callable[[Connection], object]) -> list[str]:
     """Return the lines of the plans of what `call` reads that say how tables are read."""
     return [line for line in plan_lines(db, call) if re.search(r"(?i)\b(scan|search)\b", line)]
+
+
+def test_the_events_of_a_token_are_found_by_an_index(world: World) -> None:
+    def planned(db: Connection) -> list[str]:
+        rows = [(f"g-{at}", 1, 1, 8, "push", db.now, 2, b"", b"{}") for at in range(20_000)]
+        columns = "guid, scope, repo_id, token_id, name, received_at, size, digest, body"
+        db.insert_many("event", columns, [("old", 1, 1, 7, *rows[0][4:]), *rows])
+        db.execute("ANALYZE")
+        return plan_lines(db, lambda db: event_queries.newest(db, limit=20, token_id=7))
+
+    assert any("event_token" in line for line in world.store.write_sync(planned))
