@@ -1,10 +1,9 @@
 """Lists of applications, each with the numbers of its `tokens`, `keys` and `installations`."""
 
-from typing import Any
-
 from store.accounts.apps import COLUMNS, OWNED, decode_row
 from store.database.connection import Connection, Row
-from store.database.list_order import Matches, matches_of
+from store.database.list_order import Matches
+from store.database.newest_rows import NewestRows
 from store.database.patterns import containing
 from store.database.time_range import ALWAYS, TimeRange
 
@@ -42,24 +41,19 @@ def page(
 
     `before` is an id, and `times` limits when they were created.
     """
-    where, given = _where(db, text, times, before)
-    rows = db.all(f"{SELECT} WHERE {where} ORDER BY p.id DESC LIMIT :limit", limit=limit, **given)
-    return [decode_row(row) for row in rows]
+    return [decode_row(row) for row in _rows(db, text, times, before).page(SELECT, limit)]
 
 
 def count(db: Connection, text: str, times: TimeRange) -> Matches:
     """Return the number of applications that `page` lists."""
-    where, given = _where(db, text, times)
-    return matches_of(db, f"SELECT p.id {OWNED} WHERE {where}", **given)
+    return _rows(db, text, times).count(OWNED)
 
 
-def _where(
-    db: Connection, text: str, times: TimeRange, before: int | None = None
-) -> tuple[str, dict[str, Any]]:
-    where, given = times.page(db, "app", "created_at", before, alias="p")
-    if text:
-        names = ("p.name_key", "p.slug", "a.login_key")
-        either = " OR ".join(f"{name} LIKE :text ESCAPE '!'" for name in names)
-        where.append(f"({either})")
-        given["text"] = containing(text)
-    return " AND ".join(where) or "1 = 1", given
+def _rows(db: Connection, text: str, times: TimeRange, before: int | None = None) -> NewestRows:
+    found = NewestRows(db, "app", times, before, alias="p")
+    if not text:
+        return found
+    either = " OR ".join(
+        f"{name} LIKE :text ESCAPE '!'" for name in ("p.name_key", "p.slug", "a.login_key")
+    )
+    return found.meeting(f"({either})", text=containing(text))

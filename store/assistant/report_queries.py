@@ -1,11 +1,10 @@
 """Reports of usage for people to browse, and the progress of those under way."""
 
-from typing import Any
-
 from store.assistant.reports import COLUMNS
 from store.assistant.usage_days import of_moment
 from store.database.connection import Connection, Row, json_array
-from store.database.list_order import Matches, matches_of
+from store.database.list_order import Matches
+from store.database.newest_rows import NewestRows
 from store.database.time_range import ALWAYS, TimeRange
 
 
@@ -47,13 +46,10 @@ def page(
 
     Each has the enterprise's `slug`. An unfinished one has its number of `parts`.
     """
-    where, given = _where(db, enterprise_ids, times, before)
-    rows = db.all(
+    rows = _rows(db, enterprise_ids, times, before).page(
         f"SELECT {', '.join(f'x.{name}' for name in COLUMNS.split(', '))}, e.slug FROM report x"
-        f" JOIN enterprise e ON e.id = x.enterprise_id WHERE {where}"
-        " ORDER BY x.id DESC LIMIT :limit",
-        limit=limit,
-        **given,
+        " JOIN enterprise e ON e.id = x.enterprise_id",
+        limit,
     )
     parts = _parts(db, [row["id"] for row in rows if row["made_at"] is None])
     return [{**row, "parts": parts.get(row["id"], 0)} for row in rows]
@@ -61,16 +57,15 @@ def page(
 
 def count(db: Connection, enterprise_ids: list[int], times: TimeRange) -> Matches:
     """Return the number of reports that `page` lists."""
-    where, given = _where(db, enterprise_ids, times)
-    return matches_of(db, f"SELECT x.id FROM report x WHERE {where}", **given)
+    return _rows(db, enterprise_ids, times).count()
 
 
-def _where(
+def _rows(
     db: Connection, enterprise_ids: list[int], times: TimeRange, before: int | None = None
-) -> tuple[str, dict[str, Any]]:
-    where, given = times.page(db, "report", "created_at", before)
-    where.append(f"x.enterprise_id {db.among('enterprises')}")
-    return " AND ".join(where), given | {"enterprises": json_array(enterprise_ids)}
+) -> NewestRows:
+    of = f"x.enterprise_id {db.among('enterprises')}"
+    found = NewestRows(db, "report", times, before)
+    return found.meeting(of, enterprises=json_array(enterprise_ids))
 
 
 def _parts(db: Connection, report_ids: list[int]) -> dict[int, int]:

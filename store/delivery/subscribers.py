@@ -1,9 +1,8 @@
 """Subscribers: the hooks and WebSub subscriptions of each topic and each repository."""
 
-from typing import Any
-
-from store.database.connection import Connection, Row, json_array
-from store.database.list_order import Matches, matches_of
+from store.database.connection import Connection, Row
+from store.database.list_order import Matches
+from store.database.newest_rows import NewestRows
 from store.database.time_range import ALWAYS, TimeRange
 from store.hooks.event_names import WILDCARD
 from store.hooks.hook_targets import EVERYWHERE
@@ -83,33 +82,25 @@ def list_subscriptions(
 
     `times` limits when they were created.
     """
-    where, given = _active(db, repo_ids, times, before)
-    return db.all(
+    return _active(db, repo_ids, times, before).page(
         "SELECT x.id, x.topic, x.callback, x.lease_ends_at, x.created_at,"
         " CASE WHEN x.secret IS NULL THEN 0 ELSE 1 END AS signed,"
         " a.login || '/' || r.name AS repository FROM websub x"
-        " LEFT JOIN repository r ON r.id = x.repo_id LEFT JOIN account a ON a.id = r.owner_id"
-        f" WHERE {where} ORDER BY x.id DESC LIMIT :limit",
-        limit=limit,
-        **given,
+        " LEFT JOIN repository r ON r.id = x.repo_id LEFT JOIN account a ON a.id = r.owner_id",
+        limit,
     )
 
 
 def count_subscriptions(db: Connection, repo_ids: list[int] | None, times: TimeRange) -> Matches:
     """Return the number of subscriptions that `list_subscriptions` lists."""
-    where, given = _active(db, repo_ids, times)
-    return matches_of(db, f"SELECT x.id FROM websub x WHERE {where}", **given)
+    return _active(db, repo_ids, times).count()
 
 
 def _active(
     db: Connection, repo_ids: list[int] | None, times: TimeRange, before: int | None = None
-) -> tuple[str, dict[str, Any]]:
-    where, given = times.page(db, "websub", "created_at", before)
-    where.append("x.ended_at IS NULL")
-    if repo_ids is not None:
-        where.append(f"x.repo_id {db.among('repos')}")
-        given["repos"] = json_array(repo_ids)
-    return " AND ".join(where), given
+) -> NewestRows:
+    found = NewestRows(db, "websub", times, before).meeting("x.ended_at IS NULL")
+    return found.in_repositories(repo_ids)
 
 
 def list_external_topics(db: Connection, limit: int) -> list[Row]:

@@ -9,7 +9,8 @@ from store.clock import DAY, HOUR, MINUTE, SECOND
 from store.database import uuid7
 from store.database.backoff import backoff_delay
 from store.database.connection import Connection, Row
-from store.database.list_order import Matches, matches_of
+from store.database.list_order import Matches
+from store.database.newest_rows import NewestRows
 from store.database.time_range import ALWAYS, TimeRange
 
 ALERTS, TEST = "alerts", "test"
@@ -181,20 +182,12 @@ def list_recent(
     db: Connection, limit: int, before: int | None = None, times: TimeRange = ALWAYS
 ) -> list[Row]:
     """Return the latest mails, newest first: below the id `before`, and made in a time."""
-    where, given = times.page(db, "mail", "created_at", before)
-    return db.all(
-        f"SELECT {COLUMNS} {FROM} WHERE {' AND '.join(where) or '1 = 1'}"
-        " ORDER BY x.id DESC LIMIT :limit",
-        limit=limit,
-        **given,
-    )
+    return NewestRows(db, "mail", times, before).page(f"SELECT {COLUMNS} {FROM}", limit)
 
 
 def count(db: Connection, times: TimeRange) -> Matches:
     """Return the number of mails that were made in a time."""
-    where, given = times.page(db, "mail", "created_at", None)
-    query = f"SELECT x.id FROM mail x WHERE {' AND '.join(where) or '1 = 1'}"
-    return matches_of(db, query, **given)
+    return NewestRows(db, "mail", times).count()
 
 
 def count_unsent(db: Connection, since: int) -> int:

@@ -5,11 +5,10 @@ link decides who somebody is, and a name only counts for the first sign-in. A us
 of each issuer.
 """
 
-from typing import Any
-
 from store.accounts import sessions
 from store.database.connection import Connection, Row
-from store.database.list_order import Matches, matches_of
+from store.database.list_order import Matches
+from store.database.newest_rows import NewestRows
 from store.database.patterns import containing, containing_plain
 from store.database.time_range import ALWAYS, TimeRange
 from store.errors import Conflict, Invalid
@@ -130,24 +129,21 @@ def page(
 
     `before` is an id, and `times` limits when they were made.
     """
-    where, given = _where(db, text, times, before)
-    return db.all(f"{SELECT} WHERE {where} ORDER BY l.id DESC LIMIT :limit", limit=limit, **given)
+    return _rows(db, text, times, before).page(SELECT, limit)
 
 
 def count(db: Connection, text: str, times: TimeRange) -> Matches:
     """Return the number of links that `page` lists."""
-    where, given = _where(db, text, times)
-    return matches_of(db, f"SELECT l.id {FROM} WHERE {where}", **given)
+    return _rows(db, text, times).count(FROM)
 
 
-def _where(
-    db: Connection, text: str, times: TimeRange, before: int | None = None
-) -> tuple[str, dict[str, Any]]:
-    where, given = times.page(db, "openid_link", "created_at", before, alias="l")
-    if text:
-        plain = " OR ".join(
-            f"lower(l.{name}) LIKE :plain ESCAPE '!'" for name in ("issuer", "subject")
-        )
-        where.append(f"(a.login_key LIKE :text ESCAPE '!' OR {plain})")
-        given |= {"text": containing(text), "plain": containing_plain(text)}
-    return " AND ".join(where) or "1 = 1", given
+def _rows(db: Connection, text: str, times: TimeRange, before: int | None = None) -> NewestRows:
+    found = NewestRows(db, "openid_link", times, before, alias="l")
+    if not text:
+        return found
+    plain = " OR ".join(f"lower(l.{name}) LIKE :plain ESCAPE '!'" for name in ("issuer", "subject"))
+    return found.meeting(
+        f"(a.login_key LIKE :text ESCAPE '!' OR {plain})",
+        text=containing(text),
+        plain=containing_plain(text),
+    )

@@ -2,10 +2,10 @@
 
 import json
 from dataclasses import asdict
-from typing import Any
 
 from store.database.connection import Connection, Row, json_array
-from store.database.list_order import Matches, matches_of
+from store.database.list_order import Matches
+from store.database.newest_rows import NewestRows
 from store.database.time_range import ALWAYS, TimeRange
 from store.delivery.replays import replay_deliveries, replay_selection
 from store.delivery.replays.replay_selection import ReplaySelection
@@ -126,24 +126,12 @@ def page(
 
     `times` limits when they were requested.
     """
-    where, given = _where(db, repo_ids, times, before)
-    return db.all(f"{NAMED} WHERE {where} ORDER BY x.id DESC LIMIT :limit", limit=limit, **given)
+    return NewestRows(db, "replaying", times, before).in_repositories(repo_ids).page(NAMED, limit)
 
 
 def count(db: Connection, repo_ids: list[int] | None, times: TimeRange) -> Matches:
     """Return the number of replays that `page` lists."""
-    where, given = _where(db, repo_ids, times)
-    return matches_of(db, f"SELECT x.id FROM replaying x WHERE {where}", **given)
-
-
-def _where(
-    db: Connection, repo_ids: list[int] | None, times: TimeRange, before: int | None = None
-) -> tuple[str, dict[str, Any]]:
-    where, given = times.page(db, "replaying", "created_at", before)
-    if repo_ids is not None:
-        where += [f"x.repo_id {db.among('repos')}"]
-        given["repos"] = json_array(repo_ids)
-    return " AND ".join(where) or "1 = 1", given
+    return NewestRows(db, "replaying", times).in_repositories(repo_ids).count()
 
 
 def run_step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
