@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from git_site import git
+from receivers import LOOPBACK
 
 from store import Connection, Row, Store
 from store.accounts import accounts
@@ -24,7 +25,7 @@ class Place:
         self.emitted: list[Row] = []
         self.pace = ImportPace()
         self.resolver: Resolver | None = None
-        self.settings = WorkerSettings(data_dir=data_dir, allow_networks=["127.0.0.0/8"])
+        self.settings = WorkerSettings(data_dir=data_dir, allow_networks=LOOPBACK)
         self.octo = store.write_sync(accounts.create, "octo")
         self.repo = store.write_sync(repositories.create, self.octo["id"], "hello")
 

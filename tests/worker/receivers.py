@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from local_server import listening
 
 Handler = Callable[["Call"], Awaitable[None]]
+# The networks of the receivers, which a guard has to allow.
+LOOPBACK = ["127.0.0.0/8", "::1/128"]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 

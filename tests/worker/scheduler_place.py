@@ -25,7 +25,7 @@ class Place:
         self.runs: list[str] = []
         self.scripts: dict[str, Callable[[], Awaitable[None]]] = {}
         self.table: list[ScheduledJob] = []
-        self.timetables: list[JobRunner] = []
+        self.runners: list[JobRunner] = []
         self.head_start = DEFAULTS.overdue_head_start
         self.stores = [self.store]
 
@@ -45,20 +45,20 @@ class Place:
     def start(self, holder: str = "one", store: Store | None = None) -> JobRunner:
         made = JobRunner(store or self.store, self.head_start)
         made.start(self.table, holder)
-        self.timetables.append(made)
+        self.runners.append(made)
         return made
 
     async def passed(self, seconds: float) -> None:
         """Move the clock, wake the job runners and wait until they are idle."""
         self.clock.advance(seconds)
-        for each in self.timetables:
+        for each in self.runners:
             each.wake()
         await self.quiet()
 
     async def quiet(self) -> None:
         """Wait until no job runs and no job runner checks for due jobs."""
         await settle(5)
-        await until(lambda: all(each.idle for each in self.timetables))
+        await until(lambda: all(each.idle for each in self.runners))
 
     def row(self, name: str) -> Row:
         found = self.store.read_sync(jobs.get, name)
@@ -66,6 +66,6 @@ class Place:
         return found
 
     async def stop(self) -> None:
-        for each in self.timetables:
+        for each in self.runners:
             await each.stop()
-        self.timetables.clear()
+        self.runners.clear()

@@ -3,13 +3,11 @@
 from typing import Any
 
 import pytest
-from receivers import Receiver
+from receivers import LOOPBACK, Receiver
 from waiting import PATIENCE, until
 
 from worker.http.guard import Endpoint, Guard
 from worker.http.transport import ExchangeResult, HttpSender, Transport
-
-LOOPBACK = ["127.0.0.0/8", "::1/128"]
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])

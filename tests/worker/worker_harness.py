@@ -10,6 +10,7 @@ from typing import Any
 
 from clock_helpers import keep_lease
 from engines import open_furnished
+from receivers import LOOPBACK
 from waiting import until
 
 from store import Row, Store
@@ -31,7 +32,6 @@ from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
 
 START = parse("2026-11-21T07:33:00Z")
-LOOPBACK = ["127.0.0.0/8"]
 
 
 async def settle(turns: int = 50) -> None:

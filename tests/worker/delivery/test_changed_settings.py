@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from receivers import OK, Call, ok, serving
+from receivers import LOOPBACK, OK, Call, ok, serving
 from waiting import until
 from worker_harness import Gate, WorkerHarness, settle
 
@@ -13,7 +13,7 @@ from worker.settings import USER_AGENT, WorkerSettings
 
 
 def settings(**changes: object) -> WorkerSettings:
-    return WorkerSettings.model_validate({"allow_networks": ["127.0.0.0/8"], "jitter": 0} | changes)
+    return WorkerSettings.model_validate({"allow_networks": LOOPBACK, "jitter": 0} | changes)
 
 
 async def test_the_next_delivery_is_made_by_them(harness: WorkerHarness) -> None:
@@ -87,7 +87,7 @@ async def test_networks_that_are_no_longer_allowed_are_not_used(harness: WorkerH
     async def here(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    guard = Guard(allow_networks=["127.0.0.0/8"], resolver=here)
+    guard = Guard(allow_networks=LOOPBACK, resolver=here)
     async with serving(ok) as receiver:
         worker = await harness.work(real=True, guard=guard)
         harness.hook(f"http://receiver.example:{receiver.port}/")

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 from calls import counting_calls
-from receivers import OK, Call, serving
+from receivers import LOOPBACK, OK, Call, serving
 from required import required
 from waiting import until
-from worker_harness import LOOPBACK, Gate, WorkerHarness, settle
+from worker_harness import Gate, WorkerHarness, settle
 
 from store.delivery import deliveries
 from worker.delivery import concurrency

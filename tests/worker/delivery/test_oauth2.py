@@ -17,8 +17,8 @@ from oauth2_server import (
     bearers,
     issuing,
 )
-from receivers import OK, Call, ok, says, serving
-from worker_harness import LOOPBACK, WorkerHarness
+from receivers import LOOPBACK, OK, Call, ok, says, serving
+from worker_harness import WorkerHarness
 
 from store.clock import Clock
 from worker.endpoint_access.token_cache import TokenCache

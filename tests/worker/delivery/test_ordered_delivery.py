@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
+from receivers import LOOPBACK
 from waiting import until
 from worker_harness import Gate, Post, WorkerHarness, said, settle
 
@@ -429,7 +430,7 @@ async def test_two_workers_and_two_hubs_keep_the_order(harness: WorkerHarness) -
     harness.hook(options=BY_NUMBER | {"retries": [0, 0]})
     await harness.work()
     store = harness.another_store()
-    chosen = WorkerSettings.model_validate({"allow_networks": ["127.0.0.0/8"], "jitter": 0})
+    chosen = WorkerSettings.model_validate({"allow_networks": LOOPBACK, "jitter": 0})
     other = Worker(store, chosen, sender=harness.network, tuning=harness.tuning)
     await other.start()
     try:

@@ -6,9 +6,9 @@ import socket
 from typing import Any
 
 import pytest
-from receivers import Handler, deaf, ok, repeats, says, serving, silent
+from receivers import LOOPBACK, Handler, deaf, ok, repeats, says, serving, silent
 from waiting import until
-from worker_harness import LOOPBACK, Network, WorkerHarness, said
+from worker_harness import Network, WorkerHarness, said
 
 from store import Row
 from worker.delivery import send

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from receivers import ok, serving
+from receivers import LOOPBACK, ok, serving
 from worker_harness import Network, Post, said
 
 from store.clock import MovableClock
@@ -22,7 +22,6 @@ from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 
 SECRET = "open sesame"
-LOOPBACK = ["127.0.0.0/8"]
 
 
 def a_trial(**given: Any) -> TrialRequest:

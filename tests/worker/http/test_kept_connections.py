@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Callable
 from time import perf_counter
 
 import pytest
-from receivers import OK, Call, Receiver, ok, serving
-from transports import LOOPBACK, anyio_backend, opened, post, settled
+from receivers import LOOPBACK, OK, Call, Receiver, ok, serving
+from transports import anyio_backend, opened, post, settled
 from worker_harness import WorkerHarness, settle, until
 
 from worker.http import connection, idle_limits, starved_origins

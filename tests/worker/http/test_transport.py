@@ -17,8 +17,20 @@ from typing import Any
 
 import httpx
 import pytest
-from receivers import OK, Call, Receiver, deaf, ok, repeats, says, self_signed, serving, silent
-from transports import LOOPBACK, anyio_backend, opened, post, settled
+from receivers import (
+    LOOPBACK,
+    OK,
+    Call,
+    Receiver,
+    deaf,
+    ok,
+    repeats,
+    says,
+    self_signed,
+    serving,
+    silent,
+)
+from transports import anyio_backend, opened, post, settled
 from waiting import PATIENCE
 
 from worker.http import connection

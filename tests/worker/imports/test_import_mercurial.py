@@ -15,6 +15,7 @@ import pytest
 from git_site import git
 from hg_repository import hg, wrote
 from import_place import Place
+from receivers import LOOPBACK
 
 from store import Store
 from worker.http.guard import Guard
@@ -246,7 +247,7 @@ async def asked(port: int, request: str) -> str:
 
 
 async def test_the_proxy_needs_its_token(site: HgSite) -> None:
-    guard = Guard(allow_networks=["127.0.0.0/8"], resolver=_loopback)
+    guard = Guard(allow_networks=LOOPBACK, resolver=_loopback)
     there = site.url.removeprefix("http://")
     async with proxy_to(guard, guard.endpoint(f"{site.url}/")) as proxy:
         known = base64.b64encode(f"{USER}:{proxy.token}".encode()).decode()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from git_site import git
 from import_place import Place
+from receivers import LOOPBACK
 from svn_repository import fill, has_git_svn
 
 from store import Store
@@ -168,7 +169,7 @@ async def test_only_subversion_is_there(store: Store, tmp_path: Path, vcs: str) 
 
 async def tunnelled(place: str, *, token: str | None = None) -> tuple[int | None, bytes]:
     """Send bytes through a tunnel to `place`. Return its exit code and its output."""
-    guard = Guard(allow_networks=["127.0.0.0/8"])
+    guard = Guard(allow_networks=LOOPBACK)
     endpoint = guard.endpoint(f"svn://{place}/", SOURCES)
     async with proxy_to(guard, endpoint) as proxy:
         process = await asyncio.create_subprocess_exec(

@@ -196,8 +196,8 @@ async def test_each_end_is_reported_at_its_moment(place: Place, event: str) -> N
     place.store.write_sync(ENDING[event], repo, place.clock.now() + 2 * HOUR)
     await place.passed(2 * 3600 - 60)
     assert reported(place) == []
-    timetable = place.timetables[0]
-    left = timetable.next_runs["expire"].timestamp() - time.time()
+    runner = place.runners[0]
+    left = runner.next_runs["expire"].timestamp() - time.time()
     assert 0 < left <= 60, "a timer wakes this process when the job is due"
     await place.passed(59)
     assert reported(place) == []

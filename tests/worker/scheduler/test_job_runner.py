@@ -78,9 +78,9 @@ async def test_missed_jobs_run_once_after_a_sleep(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
     place.job("hourly", CalendarTrigger("0 * * * *"))
     place.job("sooner", at(place, 60))
-    timetable = place.start()
+    runner = place.start()
     await place.quiet()
-    assert timetable.next_runs.keys() == {"nightly", "hourly", "sooner"}
+    assert runner.next_runs.keys() == {"nightly", "hourly", "sooner"}
     assert place.runs == []
     await place.passed(5 * 86_400)
     # Jobs run in the order of their due times. One run makes up for all missed runs.
@@ -139,7 +139,7 @@ async def test_a_long_job_does_not_delay_others(place: Place) -> None:
     place.start()
     await until(lambda: place.runs == ["long", "short"])
     place.clock.advance(90_000)
-    place.timetables[0].wake()
+    place.runners[0].wake()
     await until(lambda: place.runs[-1] == "later")
     opened.set()
     await place.quiet()
@@ -169,13 +169,13 @@ async def test_timers_need_no_time_zone_of_the_machine(
 async def test_jobs_keep_their_times_after_the_clock_is_put_back(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
     place.job("often", IntervalTrigger(600))
-    timetable = place.start()
+    runner = place.start()
     await place.quiet()
     await place.passed(17 * 3600)
     place.runs.clear()
     await place.passed(-3600)
     assert place.runs == []
-    nightly, often = (timetable.next_runs[name] for name in ("nightly", "often"))
+    nightly, often = (runner.next_runs[name] for name in ("nightly", "often"))
     assert (nightly - often).total_seconds() > 20 * 3600
     await place.passed(600)
     assert place.runs == ["often"]
@@ -218,14 +218,14 @@ async def test_a_failed_job_is_repeated_after_a_pause(
 
 async def test_a_requested_job_runs_at_once(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
-    timetable = place.start()
+    runner = place.start()
     await place.quiet()
     due_at = place.row("nightly")["due_at"]
 
     class Courier(FakeNotifier):
         def wake(self, hooks: Iterable[int]) -> None:
             assert list(hooks) == [jobs.JOBS_WAKEUP]
-            timetable.wake()
+            runner.wake()
 
     place.store.notifier = Courier()
     await place.store.write(jobs.request_run, "nightly")
@@ -330,11 +330,11 @@ async def test_once_of_many_workers(place: Place) -> None:
 
 async def test_a_changed_schedule_is_followed(place: Place) -> None:
     place.job("nightly", CalendarTrigger(NIGHTLY))
-    timetable = place.start()
+    runner = place.start()
     await place.quiet()
     place.table = []
     place.job("nightly", CalendarTrigger("0 8 * * *"))
-    timetable.change(place.table)
+    runner.change(place.table)
     await place.quiet()
     assert place.row("nightly")["schedule"] == "0 8 * * *"
     await place.passed(27 * 60)
@@ -351,7 +351,7 @@ async def test_jobs_wait_for_a_store_in_trouble(
         raise Unavailable("disk full")
 
     monkeypatch.setattr(jobs, "claim", failing)
-    timetable = place.start()
+    runner = place.start()
     await until(lambda: "cannot be recorded: disk full" in caplog.text)
     # Only a wake-up tries again: a store that fails at once would be asked without a pause.
     await place.quiet()
@@ -360,7 +360,7 @@ async def test_jobs_wait_for_a_store_in_trouble(
     assert caplog.text.count("cannot be recorded") == 2
     assert place.runs == []
     monkeypatch.setattr(jobs, "claim", take)
-    timetable.wake()
+    runner.wake()
     await until(lambda: place.runs == ["often"])
     await place.quiet()
 
@@ -384,12 +384,12 @@ async def lateness(store: Store) -> float:
         late.append(time.time() - moment)
 
     when = DataTrigger(lambda db: None if late else round(moment * SECOND))
-    timetable = JobRunner(store)
-    timetable.start([ScheduledJob("moment", when, run)], "one")
+    runner = JobRunner(store)
+    runner.start([ScheduledJob("moment", when, run)], "one")
     try:
         await until(lambda: late)
     finally:
-        await timetable.stop()
+        await runner.stop()
     return late[0]
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from receivers import Call, Receiver, ok, says, self_signed, serving, silent
-from transports import LOOPBACK
+from receivers import LOOPBACK, Call, Receiver, ok, says, self_signed, serving, silent
 from waiting import PATIENCE, until
 
 from worker.http.answer import ExchangeResult, Withheld
