@@ -78,6 +78,7 @@ def check_covers(caller: Caller, wanted: Access) -> None:
 
 
 def passes(check: Callable[..., object], *given: object) -> bool:
+    """Return whether a check raises neither Missing nor an error of the API."""
     try:
         check(*given)
     except (HubError, Missing):

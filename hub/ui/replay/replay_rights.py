@@ -2,20 +2,15 @@
 
 from collections.abc import Iterable
 
-from hub.http.errors import HubError
 from hub.ui.view_context import ViewContext
+from hub.ui.visible_owners import passes
 from store.delivery.replays.replay_selection import ReplaySelection
-from store.errors import Missing
 from store.hooks import hooks
 from store.hooks.hook_targets import repository
 
 
 def may_start(ctx: ViewContext, chosen: Iterable[ReplaySelection]) -> bool:
-    try:
-        check_start(ctx, chosen)
-    except (HubError, Missing):
-        return False
-    return True
+    return passes(check_start, ctx, chosen)
 
 
 def check_start(ctx: ViewContext, chosen: Iterable[ReplaySelection]) -> None:
