@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.ui import curl, formatting
 from hub.ui.assets import asset, public_asset
+from hub.ui.charts.strip import strip_path
 from hub.ui.lists.cards import label_rows, label_tables
 from hub.ui.section import ROOT
 from store.clock import iso
@@ -45,9 +46,11 @@ def _labelled(rows: str, names: list[str]) -> "Markup":
 @cache
 def _environment() -> "Environment":
     # Imported here, because not every process shows pages.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import PackageLoader, StrictUndefined
 
-    made = Environment(
+    from hub.ui.rendering.page_environment import PageEnvironment
+
+    made = PageEnvironment(
         loader=PackageLoader("hub.ui", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -76,6 +79,7 @@ def _environment() -> "Environment":
         "many": formatting.pluralize,
         "rate": formatting.rate,
         "posting": curl.posting,
+        "strip_path": strip_path,
         "min": min,
         "max": max,
         "release": version("tocsin"),

@@ -5,7 +5,6 @@ from html import escape, unescape
 from itertools import chain, repeat
 from operator import add
 
-TABLE = re.compile(r"<thead>(.*?)</thead>(.*?)</table>", re.DOTALL)
 HEAD = re.compile(r"<th\b([^>]*)>(.*?)</th>", re.DOTALL)
 HIDDEN = re.compile(r'<span class="hidden">.*?</span>', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
@@ -17,12 +16,16 @@ def label_tables(html: str) -> str:
 
     The first cell of a row is its title and needs none.
     """
-    return TABLE.sub(_labelled, html)
+    before, *tables = html.split("<thead>")
+    return "".join([before, *map(_labelled, tables)])
 
 
-def _labelled(table: re.Match[str]) -> str:
-    names = [_name(text) for about, text in HEAD.findall(table[1]) if "select" not in about]
-    return f"<thead>{table[1]}</thead>{label_rows(table[2], names)}</table>"
+def _labelled(piece: str) -> str:
+    """Return a table from the columns' names on, and what follows it."""
+    head, end, rest = piece.partition("</thead>")
+    rows, last, after = rest.partition("</table>")
+    names = [_name(text) for about, text in HEAD.findall(head) if "select" not in about]
+    return f"<thead>{head}{end}{label_rows(rows, names)}{last}{after}"
 
 
 def _name(head: str) -> str:
