@@ -127,25 +127,48 @@ def between(
     The keys are the periods' first minutes. Empty periods are left out. `repo_ids` None is
     everywhere. `org_ids` adds the counts of these organizations' own hooks and events.
     """
-    sums = ", ".join(f"CAST(sum(t.{name}) AS BIGINT)" for name in COUNTED)
-    given: dict[str, object] = {"since": since, "until": until, "step": step}
+    limits = {"since": since, "until": until}
     if repo_ids is None:
-        source = f"tally t WHERE t.repo_id = {EVERYWHERE} AND"
+        places: Sequence[int] = EVERY
+        source, given = f"tally t WHERE t.repo_id = {EVERYWHERE} AND", {}
     else:
+        places = _used(db, **limits)
         source = (
             f"{db.each('repos', wanted='integer')} AS w JOIN tally t ON t.repo_id = w.wanted AND"
         )
-        given["repos"] = json_array([*repo_ids, *(-org_id for org_id in org_ids)])
+        given = {"repos": json_array([*repo_ids, *(-org_id for org_id in org_ids)])}
+    sums = "".join(f", CAST(sum(t.{COUNTED[place]}) AS BIGINT)" for place in places)
     rows = db.tuples(
-        f"SELECT (t.minute - :since) / :step, {sums} FROM {source} t.minute >= :since"
+        f"SELECT (t.minute - :since) / :step{sums} FROM {source} t.minute >= :since"
         " AND t.minute < :until GROUP BY 1",
+        step=step,
+        **limits,
         **given,
     )
-    found: dict[int, PeriodCounts] = {}
-    for number, *counts in rows:
-        tally = found[since + number * step] = PeriodCounts()
-        tally.add(counts)
-    return found
+    return {since + row[0] * step: _period(places, row[1:]) for row in rows}
+
+
+def _used(db: Connection, since: int, until: int) -> list[int]:
+    """Return the indexes in COUNTED of what was counted at all between two minutes.
+
+    The counts of the whole installation have all of them. Most ranges of latencies are empty, and
+    adding up the zeros of many repositories would take longer than this.
+    """
+    most = ", ".join(f"max({name})" for name in COUNTED)
+    row = db.tuples(
+        f"SELECT {most} FROM tally WHERE repo_id = {EVERYWHERE} AND minute >= :since"
+        " AND minute < :until",
+        since=since,
+        until=until,
+    )[0]
+    return [place for place, value in enumerate(row) if value]
+
+
+def _period(places: Sequence[int], sums: Sequence[int]) -> PeriodCounts:
+    counts = dict(zip(places, sums, strict=True))
+    period = PeriodCounts()
+    period.add([counts.get(place, 0) for place in EVERY])
+    return period
 
 
 def drop(db: Connection, before: int, limit: int) -> int:

@@ -15,7 +15,7 @@ from store.delivery.outcomes import attempt_outcomes
 from store.hooks import hooks
 from store.hooks.hook_targets import SYSTEM, organization
 from store.monitoring import minute_counters, shards
-from store.monitoring.minute_counters import BOUNDS, PeriodCounts
+from store.monitoring.minute_counters import BOUNDS, EVENTS, FIRST, PeriodCounts
 from store.ordering import operations
 from store.ordering.delivery_states import DEAD
 
@@ -224,3 +224,14 @@ def test_old_counters_are_dropped(world: World) -> None:
     assert world.store.write_sync(minute_counters.drop, limit, 100) == 4
     assert world.store.write_sync(minute_counters.drop, limit, 100) == 0
     assert total(counted(world)) == (2, 0, 0)
+
+
+def test_a_repository_has_its_own_ranges_among_those_of_all(world: World) -> None:
+    """Only ranges that the installation has counted are added up."""
+    other = world.another_repo()
+    for repo, place in ((world.repo, FIRST), (other, FIRST + 3), (other, EVENTS)):
+        world.store.write_sync(minute_counters.increment, (repo["id"], [place]))
+    found = [counted(world, [repo["id"]]) for repo in (world.repo, other)]
+    assert [[at for at, many in enumerate(one[10].ranges) if many] for one in found] == [[0], [3]]
+    assert [total(one) for one in found] == [(0, 0, 0), (1, 0, 0)]
+    assert counted(world, [10**6]) == {}
