@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from store import json_bytes
 from store.database import uuid7
 from store.database.connection import Connection
 from store.delivery import deliveries
@@ -118,7 +117,7 @@ def make_event(
     name: str, action: str | None, repo_id: int, payload: dict[str, Any]
 ) -> IncomingEvent:
     """Return a change as an event. Without a repository, the payload may have an organization."""
-    body = orjson.dumps(payload if action is None else {"action": action, **payload})
+    body = json_bytes.dumps(payload if action is None else {"action": action, **payload})
     arrival = IncomingEvent(
         repo_id, uuid7.new(), repo_id, name, body, action, source_id=LOCAL_SOURCE
     )

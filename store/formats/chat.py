@@ -8,8 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
+from store import json_bytes
 from store.formats.event_view import EventView
 from store.formats.summary import TextLine, TextLink, summary
 
@@ -111,4 +110,4 @@ CHATS = tuple(_CHATS)
 
 
 def render(chat: str, event: EventView) -> bytes:
-    return orjson.dumps(_CHATS[chat](summary(event)))
+    return json_bytes.dumps(_CHATS[chat](summary(event)))

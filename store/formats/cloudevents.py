@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
+from store import json_bytes
 from store.formats.event_view import EventView, name_of, text_of
 
 PREFIX = "tocsin"
@@ -89,4 +90,4 @@ def _escaped(value: str) -> str:
 def envelope(event: EventView, found: dict[str, str]) -> bytes:
     """Return the event with its attributes as one JSON object. The payload's text is unchanged."""
     data = {"datacontenttype": "application/json", "data": orjson.Fragment(event.body)}
-    return orjson.dumps({**found, **data})
+    return json_bytes.dumps({**found, **data})

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import orjson
+from store import json_bytes
 
 # No whole number with fewer digits needs more than 64 bits.
 _LONG = b"0" * 19
@@ -19,7 +19,7 @@ def rewritten(text: bytes, parsed: Any, change: Callable[[Any], Any]) -> bytes:
 
     Raises orjson.JSONEncodeError if it is nested too deeply.
     """
-    written = orjson.dumps(change(parsed))
+    written = json_bytes.dumps(change(parsed))
     # An approximate number has an exponent. Most payloads have no plus sign, and it is found fast.
     if b"+" not in written or _LONG not in text.translate(_ZEROS):
         return written

@@ -1,13 +1,12 @@
 """Thin events: what happened to which object, and where to read it. The payload is left out."""
 
-import orjson
-
+from store import json_bytes
 from store.formats.event_view import EventView, Json, name_of, text_of
 
 
 def render(event: EventView) -> bytes:
     about = event.subject()
-    return orjson.dumps(
+    return json_bytes.dumps(
         {
             "id": event.guid,
             "type": event.kind,

@@ -24,11 +24,11 @@ SQL = re.compile(
 # Packages, lower ones first. A package imports only packages before it.
 ORDER = {
     "store": (
-        "errors clock named_file settings trace_context tracing crypto database text_index jobs"
-        " audit accounts openid monitoring formats filters endpoint_access hooks hook_state apps"
-        " ordering delivery alerts mail pull repositories enterprises agents devenvs"
-        " secret_scanning artifacts checks workflows issues assistant imports projection registry"
-        " pg_migration backup"
+        "errors clock named_file json_bytes settings trace_context tracing crypto database"
+        " text_index jobs audit accounts openid monitoring formats filters endpoint_access hooks"
+        " hook_state apps ordering delivery alerts mail pull repositories enterprises agents"
+        " devenvs secret_scanning artifacts checks workflows issues assistant imports projection"
+        " registry pg_migration backup"
     ),
     "worker": (
         "tuning loop_bound background_tasks slices scheduler settings publishing http signing"

@@ -13,7 +13,7 @@ from hub.ui.hook_form.trial import EVENTS
 from hub.ui.pages.hook import PATH, changeable_hook, check_is_on, hook_with_example
 from hub.ui.section import ActionResult, Refusal, RenderedPage, Section, refusal_messages
 from hub.ui.view_context import ViewContext
-from store import Row
+from store import Row, json_bytes
 from store.database import uuid7
 from store.delivery import event_fields, outbox
 from store.errors import Invalid, Unusable
@@ -138,7 +138,7 @@ def send_event(ctx: ViewContext) -> ActionResult:
         event_envelope.action_of(ctx.prepared),
         # An event of the example's repository would be shown to this repository's administrators.
         hook["repo_id"] or 0,
-        orjson.dumps(ctx.prepared),
+        json_bytes.dumps(ctx.prepared),
         hook["id"],
         org_id=hook["org_id"] or 0,
     )

@@ -9,8 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import orjson
-
+from store import json_bytes
 from store.clock import iso
 from store.database import body_codec
 from store.database.connection import LAST_ID, Connection, Row, json_array
@@ -209,7 +208,7 @@ def _json(topic: Topic, hub: str | None, entries: list[FeedEntry]) -> bytes:
     if hub is not None:
         made["hubs"] = [{"type": "WebSub", "url": hub}]
     made["items"] = [_item(entry) for entry in entries]
-    return orjson.dumps(made)
+    return json_bytes.dumps(made)
 
 
 def _item(entry: FeedEntry) -> dict[str, Any]:
