@@ -14,6 +14,8 @@ from hub.openid.errors import ProviderUnavailable
 MOST_BYTES = 256 * 1024
 # Seconds for a document.
 PATIENCE = 10.0
+# The media type of claims that the userinfo endpoint signs (OpenID Connect Core, 5.3.2).
+SIGNED = "application/jwt"
 
 
 async def fetch(
@@ -58,7 +60,11 @@ async def _fetch(
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise ProviderUnavailable(
-            f"{url} answered {answer.status_code}, and not with a JSON object"
-        )
+        raise ProviderUnavailable(_no_object(url, answer))
     return answer.status_code, found
+
+
+def _no_object(url: str, answer: httpx.Response) -> str:
+    if answer.headers.get("content-type", "").partition(";")[0].strip().lower() == SIGNED:
+        return f"{url} signs or encrypts its answer. Let it send plain JSON to this client"
+    return f"{url} answered {answer.status_code}, and not with a JSON object"

@@ -46,6 +46,8 @@ class OpenIDSite:
     """Claims that add to the valid ones or replace them. None removes a claim."""
     info: dict[str, Any] | None = None
     """The claims at the userinfo endpoint; None if there is no such endpoint."""
+    signs_info: bool = False
+    """Whether the userinfo endpoint answers with a signed token."""
     algorithm: str = "RS256"
     named: str | None = None
     """The id of each key; None: the name by which the test knows it."""
@@ -109,7 +111,11 @@ class OpenIDSite:
         self.asked.append("userinfo")
         if request.headers.get("authorization") != f"Bearer {self.access}":
             return JSONResponse({"error": "invalid_token"}, 401)
-        return JSONResponse({"sub": SUBJECT} | (self.info or {}))
+        found = {"sub": SUBJECT} | (self.info or {})
+        if self.signs_info:
+            token = jwt.encode({"alg": "RS256", "kid": self.key}, found, rsa_key(self.key))
+            return Response(token, media_type="application/jwt")
+        return JSONResponse(found)
 
     def _signed(self, nonce: str) -> str:
         now = int(self.clock())

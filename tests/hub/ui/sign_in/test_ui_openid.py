@@ -307,6 +307,16 @@ async def test_userinfo_that_cannot_be_fetched_is_answered_with_502(
         assert (answer.status_code, "/nowhere" in text_of(answer.text)) == (502, True)
 
 
+async def test_userinfo_that_is_signed_is_answered_with_the_remedy(
+    store: Store, octo: Any, site: OpenIDSite
+) -> None:
+    site.claims, site.info, site.signs_info = {}, EMAIL, True
+    async with open_dashboard(store, **settings(site)) as browser:
+        answer = await through(browser, site)
+        assert (answer.status_code, "Let it send plain JSON" in text_of(answer.text)) == (502, True)
+        assert (await browser.get("/ui")).status_code == 303
+
+
 @pytest.mark.parametrize("access", ["a\nsecret \u2603", "a-secret ", "\x7fsecret"])
 async def test_an_access_token_that_no_header_can_hold_is_not_shown(
     store: Store, octo: Any, site: OpenIDSite, access: str
