@@ -103,8 +103,10 @@ FAMILIES = (
     Family(
         "Parts of workflow runs",
         "The server knows workflows, runs, their jobs and groups, and no logs. No event reports "
-        "artifacts, so each run has an empty list of them. The server starts no runs.",
+        "artifacts, so each run has an empty list of them. The server starts no runs. To deliver "
+        "`repository_dispatch`, [post the event](../how-to/post-events.md) like any other.",
         (
+            f"{REPO}/dispatches",
             f"{REPO}/actions/jobs/{{id}}/logs",
             f"{REPO}/actions/jobs/{{id}}/rerun",
             f"{REPO}/actions/runs/{{id}}/attempts/{{number}}/logs",

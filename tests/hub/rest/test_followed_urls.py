@@ -229,6 +229,15 @@ async def test_an_unserved_family_hides_private_repositories(
     assert answers[0].json()["documentation_url"].endswith(f"{PAGE}#contents-of-repositories")
 
 
+async def test_a_dispatch_of_workflows_leads_to_their_family(
+    client: httpx.AsyncClient, world: World
+) -> None:
+    path, event = "https://forge.example/api/v3/repos/octo/hello/dispatches", {"event_type": "x"}
+    answer = await client.post(path, json=event, headers=callers(world)["reader"])
+    assert answer.status_code == 404
+    assert answer.json()["documentation_url"].endswith(f"{PAGE}#parts-of-workflow-runs")
+
+
 @pytest.mark.parametrize(
     ("method", "path", "place"),
     [
