@@ -37,6 +37,26 @@ DRIVERS = {
          "\tfmt.Println(verify([]byte(os.Args[1]), os.Args[2], os.Args[3]))\n}\n"),
         ["go", "run", "verify.go", "driver.go"],
     ),
+    "java": (
+        "Signature.java",
+        ("Driver.java", "import java.net.*;\nimport java.nio.file.*;\nimport javax.tools.*;\n"
+         "class Driver {\n  public static void main(String[] a) throws Exception {\n"
+         "    ToolProvider.getSystemJavaCompiler()\n"
+         '      .run(null, null, null, "-Xlint:all", "-Werror", "-d", ".", "Signature.java");\n'
+         "    URL[] here = {Path.of(\"\").toUri().toURL()};\n"
+         '    var verify = new URLClassLoader(here).loadClass("Signature")\n'
+         '      .getDeclaredMethod("verify", byte[].class, String.class, String.class);\n'
+         "    verify.setAccessible(true);\n"
+         "    System.out.println(verify.invoke(null, a[0].getBytes(), a[1],"
+         " a[2].isEmpty() ? null : a[2]));\n  }\n}\n"),
+        ["java", "Driver.java"],
+    ),
+    "elixir": (
+        "verify.ex",
+        ("driver.exs", "[body, secret, header] = System.argv()\n"
+         'IO.puts(Signature.verify(body, secret, if(header != "", do: header)))\n'),
+        ["elixir", "-r", "verify.ex", "driver.exs"],
+    ),
     "ruby": (
         "verify.rb",
         ("driver.rb", 'require_relative "verify"\nputs verify(*ARGV)\n'),
@@ -57,6 +77,9 @@ DRIVERS = {
 }  # fmt: skip
 
 
+# The program that shows that a command can run sources, where that is another one: Java's own
+# command is there without the compiler, too.
+COMPLETE = {"java": "javac"}
 # The first version of node that runs TypeScript. For earlier versions, the compiler makes
 # JavaScript.
 NODE_WITH_TYPES = (22, 6)
@@ -120,8 +143,9 @@ def ready(
 
     Skip the test, with the reason, if a program is missing.
     """
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"there is no {command[0]} here")
+    needed = COMPLETE.get(command[0], command[0])
+    if shutil.which(needed) is None:
+        pytest.skip(f"there is no {needed} here")
     if language != "ts" or node_version() >= NODE_WITH_TYPES:
         return command
     return ["node", str(request.getfixturevalue("compiled")[block_name])]
