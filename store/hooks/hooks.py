@@ -20,7 +20,8 @@ COLUMNS = (
     f"id, {TARGETS}, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
     " previous_until, secret_taken, held_until, paused_at, key_set,"
-    " option_secrets, certificate_ends_at, pause_reason, handshake, handshake_rate, oauth_app_id"
+    " option_secrets, certificate_ends_at, pause_reason, handshake, handshake_rate, oauth_app_id,"
+    " off_since"
 )
 # The indexes on URLs have this many characters of them.
 INDEXED = 500
@@ -204,7 +205,8 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         "UPDATE hook SET url = :url, content_type = :content_type, secret = :secret,"
         " previous_secret = :previous_secret, previous_until = :previous_until,"
         " secret_taken = CASE WHEN previous_secret = :previous_secret THEN secret_taken ELSE 0 END,"
-        " insecure_ssl = :insecure_ssl, active = :active, events = :events, options = :options,"
+        " insecure_ssl = :insecure_ssl, active = :active, off_since = :off_since,"
+        " events = :events, options = :options,"
         " option_secrets = :option_secrets, filter = :filter, pull = :pull,"
         " certificate_ends_at = :certificate_ends_at, paused_at = :paused_at,"
         " pause_reason = :pause_reason, handshake = :handshake, handshake_rate = :handshake_rate,"
@@ -218,6 +220,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         **hook_secrets.rotated_columns(db, hook, changes),
         insecure_ssl=int(wanted["insecure_ssl"]),
         active=int(wanted["active"]),
+        off_since=None if wanted["active"] else db.now if hook["active"] else hook["off_since"],
         events=json.dumps(events),
         **option_columns.changed(db, target.kind, hook, changes),
         disabled_reason=None if revived else hook["disabled_reason"],

@@ -9,6 +9,7 @@ from hub.cli.console.arguments import FullNameType, IdType
 from hub.cli.console.grammar import noun
 from hub.cli.traffic import hook_place
 from store import Connection, Row, Store
+from store.audit import audit_search
 from store.crypto import ed25519
 from store.delivery import attempts
 from store.hook_state import hook_health
@@ -174,6 +175,8 @@ def _details(db: Connection, hook_id: int) -> Row:
         **_shape(
             row | {name: health[name] for name in ("repository", "organization", "app")}, last
         ),
+        "off_since": output.format_time(row["off_since"]),
+        "off_by": audit_search.switched_off_by(db, row),
         "insecure_ssl": bool(row["insecure_ssl"]),
         "public_keys": [_public_key(one) for one in signing_keys.public_keys(db, hook_id)],
         "certificate_ends_at": output.format_time(row["certificate_ends_at"]),

@@ -10,6 +10,7 @@ from hub.ui.lists.sorting import Sorting
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store import Row
+from store.audit import audit_search
 from store.errors import existing
 from store.hook_state import hook_health, hook_list
 from store.hook_state.hook_list import HookFilter
@@ -90,10 +91,12 @@ def hook_state(ctx: ViewContext, hook: Row) -> dict[str, Any]:
     """
     found = existing(hook_health.get(ctx.db, hook["id"]), "hook")
     row = {**hook, **hook_row(found, ctx.now)}
+    may_change = ctx.viewer.may_change(ctx.db, hook)
     return {
         "hook": row,
         "speed": _speed(row["recent"]),
-        "may_change": ctx.viewer.may_change(ctx.db, hook),
+        "may_change": may_change,
+        "off_by": audit_search.switched_off_by(ctx.db, hook) if may_change else None,
         "has_push": hook["repo_id"] is not None and bool({"push", "*"} & set(hook["events"])),
         "pulled": pull_urls.is_pull(hook["url"]),
         "quiet_times": quiet_times.CHOICES,

@@ -256,6 +256,7 @@ CREATE TABLE hook (
     secret {blob},                      -- encrypted
     insecure_ssl INTEGER NOT NULL DEFAULT 0,
     active INTEGER NOT NULL DEFAULT 1,
+    off_since BIGINT,                   -- when a person switched it off; NULL: it is on, or nobody did
     events TEXT NOT NULL,               -- JSON array
     options TEXT NOT NULL,              -- JSON object: the hook's delivery options
     filter TEXT,                        -- JSON: the filter in the options, for the fan-out

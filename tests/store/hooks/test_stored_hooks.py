@@ -221,6 +221,17 @@ class TestUpdate:
         revived = change(world, made["id"], active=True)
         assert (revived["disabled_reason"], revived["failing_since"]) == (None, None)
 
+    def test_the_time_at_which_a_person_switches_a_hook_off_is_kept(self, world: World) -> None:
+        made = world.hook("push")
+        assert made["off_since"] is None
+        assert change(world, made["id"], active=False)["off_since"] == world.now
+        since = world.now
+        world.clock.advance(60)
+        assert change(world, made["id"], active=False, url=URL + "/new")["off_since"] == since
+        assert change(world, made["id"], active=True)["off_since"] is None
+        world.store.write_sync(hooks.disable, made["id"], "the endpoint is gone")
+        assert get(world, made["id"])["off_since"] is None
+
     def test_activating_an_active_hook_keeps_its_failing_since(self, world: World) -> None:
         made = world.hook("push")
         world.store.write_sync(lambda db: db.execute("UPDATE hook SET failing_since = 7"))

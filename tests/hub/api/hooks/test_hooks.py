@@ -7,6 +7,7 @@ import pytest
 from assertions import BASE, assert_error, attempted, bodies, by_id, links, waiting
 
 from store import Store
+from store.audit import audit_search
 from store.clock import DAY, MovableClock, iso
 from store.hook_state import hook_pauses
 from store.hooks import hook_secrets, hooks
@@ -269,6 +270,23 @@ async def test_an_edit_changes_the_named_fields_only(
     edited = (await client.patch(path, json={"events": ["*"], "active": True})).json()
     assert (edited["events"], edited["active"]) == (["*"], True)
     assert secret(store, hook) == "s3cret"
+
+
+async def test_the_audit_log_names_the_person_that_switched_a_hook_off(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    hook = await made(client)
+    other = await made(client, config={"url": "https://receiver.example/other"})
+    for one in (hook, other):
+        await client.patch(f"/repos/octo/hello/hooks/{one['id']}", json={"active": False})
+    await client.patch(f"/repos/octo/hello/hooks/{hook['id']}", json={"events": ["issues"]})
+    for one in (hook, other):
+        row = store.read_sync(hooks.by_id, one["id"])
+        assert row is not None
+        assert store.read_sync(audit_search.switched_off_by, row) == "octo"
+        # The clock was set back, or the entry was pruned.
+        unknown = row | {"off_since": row["off_since"] + 1}
+        assert store.read_sync(audit_search.switched_off_by, unknown) is None
 
 
 async def test_an_edited_config_replaces_the_old_one(

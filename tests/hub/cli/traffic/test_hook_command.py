@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from hub.cli.service import audit_actor
 from store import Store
 from store.delivery import attempt_feed, delivery_queries, events
 from store.hooks import hook_options, hooks
@@ -144,6 +145,18 @@ def test_a_hook_is_pinged(run, store: Store, hook_id):
     assert ping["hook"]["id"] == hook_id
     run("hook", "disable", hook_id)
     assert "`tocsin hook enable 1` first" in run("hook", "ping", hook_id, code=5).stderr
+
+
+def test_a_hook_that_is_off_has_the_name_of_the_person(run, hook_id):
+    found = shown(run, hook_id)
+    assert (found["off_since"], found["off_by"]) == (None, None)
+    run("hook", "disable", hook_id)
+    run("hook", "edit", hook_id, "--timeout", 3)
+    found = shown(run, hook_id)
+    assert found["off_since"] is not None
+    assert found["off_by"] == audit_actor.actor().name
+    run("hook", "enable", hook_id)
+    assert shown(run, hook_id)["off_by"] is None
 
 
 def test_a_hook_is_paused_and_resumed(run, listed, hook_id):

@@ -267,6 +267,19 @@ class TestOne:
             assert (await browser.post(f"{at}/off", on=at)).status_code == 303
             assert "Off" in text_of(await browser.page(at))
 
+    async def test_a_hook_that_is_off_names_the_person_to_its_administrators(
+        self, world: World
+    ) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            await browser.post(f"{at}/off", on=at)
+            assert "Off since" in (text := text_of(await browser.page(at)))
+            assert "switched off by octo" in text
+            browser.client.cookies.clear()
+            await browser.sign_in(world.look_only)
+            assert "Off since" in (text := text_of(await browser.page(at)))
+            assert "switched off by" not in text
+
     async def test_a_paused_hook_is_shown_as_paused(self, world: World) -> None:
         world.store.write_sync(hook_pauses.pause, world.good)
         async with open_dashboard(world.store, world.seed.token) as browser:
