@@ -15,7 +15,6 @@ LENGTH = 3
 BITS = 8192
 # A longer text has every bit, so it is always compared.
 LONGEST = 1_000_000
-ALL = frozenset(range(BITS))
 # The limit of bits that a search compares. More of them hardly exclude more texts.
 COMPARED = 16
 
@@ -61,7 +60,7 @@ def contains(text: str, wanted: Iterable[str]) -> bool:
 def bits(text: str) -> frozenset[int]:
     """Return the bits of a text, which are the same in upper and in lower case."""
     if len(text) > LONGEST:
-        return ALL
+        return frozenset(range(BITS))
     lowered = text.lower()
     return frozenset(map(_bit, {lowered[at : at + LENGTH] for at in _starts(lowered)}))
 

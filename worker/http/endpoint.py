@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-import idna
-
 from worker.http.addresses import Refused
 
 MAX_URL = 2048
@@ -152,6 +150,9 @@ def _inet_aton(name: str) -> str:
 
 
 def _idna(host: str) -> str:
+    # Its tables take memory, and most daemons never meet an international name.
+    import idna
+
     try:
         return idna.encode(host, uts46=True).decode()
     except UnicodeError as error:  # the base class of IDNAError

@@ -11,7 +11,6 @@ from store.delivery.websub import websub_foreign
 from store.delivery.websub.websub_foreign import TopicContent
 from worker.http.client import FetchedResponse, GuardedClient, RequestFailed
 from worker.settings import WorkerSettings
-from worker.websub.feed_diff import remove_known_entries
 
 UNKNOWN = "application/octet-stream"
 FEED = re.compile(r"(application|text)/(atom\+|rss\+)?xml")
@@ -52,6 +51,9 @@ async def fetch_topic(
         await store.write(websub_foreign.mark_unchanged, topic)
         return
     if FEED.match(content.content_type):
+        # A parser of XML takes memory, and few topics are feeds.
+        from worker.websub.feed_diff import remove_known_entries
+
         # A feed of 1 MiB can take a second. Other work needs the threads, and the event loop too.
         async with parsing:
             before = await store.read(websub_foreign.distributed_body, topic["event_id"])

@@ -13,7 +13,7 @@ from websub_site import Peer, Site, peer, site
 
 from store import Connection, Row
 from store.delivery.websub import websub_foreign, websub_topics
-from worker.websub import fetch, tasks
+from worker.websub import feed_diff, tasks
 from worker.websub.feed_diff import find_entries, remove_known_entries
 from worker.websub.fetch import fetch_topic
 
@@ -260,7 +260,7 @@ async def test_a_feed_is_parsed_beside_the_event_loop(
         threads.append(threading.current_thread())
         return remove_known_entries(*given)
 
-    monkeypatch.setattr(fetch, "remove_known_entries", parsed)
+    monkeypatch.setattr(feed_diff, "remove_known_entries", parsed)
     topic = f"{blog.url}/feed"
     await place.subscribe(subscriber.url, topic=topic)
     blog.pages["/feed"] = (200, {"Content-Type": "application/atom+xml"}, FEED % ONE)
@@ -285,7 +285,7 @@ async def test_one_feed_is_parsed_at_a_time(
         others.wait(0.5)
         turn.release()
 
-    monkeypatch.setattr(fetch, "remove_known_entries", parsed)
+    monkeypatch.setattr(feed_diff, "remove_known_entries", parsed)
     for path in ("/a", "/b", "/c"):
         blog.pages[path] = (200, {"Content-Type": "application/atom+xml"}, FEED % ONE)
         await place.subscribe(f"{subscriber.url}{path}", topic=f"{blog.url}{path}")
