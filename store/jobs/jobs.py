@@ -6,7 +6,7 @@ The schedule is stored, so that a restart or a jump of the clock loses nothing.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store.clock import HOUR, SECOND
+from store.clock import HOUR, SECOND, SKEW
 from store.database.backoff import backoff_delay
 from store.database.connection import Connection, Row, json_array
 from store.errors import Missing
@@ -21,12 +21,14 @@ COLUMNS = (
     "name, schedule, due_at, served_at, asked_at, held_until, holder, started_at, ended_at,"
     " outcome, error, failures, rests_until"
 )
-# A time that is too far ahead was written by a clock that was fast. It is ignored.
-FREE = "(held_until <= :now OR held_until > :now + :hold)"
+# A time that is too far ahead was written by a clock that was fast. It is ignored. SKEW is part of
+# these limits: a worker that waited for another's claim sees one that is later than its own time.
+LONGEST_CLAIM, LONGEST_REST = CLAIM_TIMEOUT + SKEW, HOUR + SKEW
+FREE = "(held_until <= :now OR held_until > :now + :most)"
 RETRY_DUE = "(rests_until <= :now OR rests_until > :now + :longest)"
 READY = f"{FREE} AND (asked_at IS NOT NULL OR due_at <= :now) AND {RETRY_DUE}"
 RUNNING = "name = :name AND holder = :holder AND outcome IS NULL"
-BOUNDS = {"hold": CLAIM_TIMEOUT, "longest": HOUR}
+BOUNDS = {"most": LONGEST_CLAIM, "longest": LONGEST_REST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,11 @@ def save_schedules(db: Connection, plans: Iterable[JobSchedule]) -> None:
             "INSERT INTO job (name, schedule, due_at) VALUES (:name, :schedule, :due_at)"
             " ON CONFLICT (name) DO UPDATE SET schedule = excluded.schedule,"
             " due_at = excluded.due_at"
-            " WHERE job.held_until <= :now OR job.held_until > :now + :hold",
+            " WHERE job.held_until <= :now OR job.held_until > :now + :most",
             name=each.name,
             schedule=each.schedule,
             due_at=each.due_at,
-            hold=CLAIM_TIMEOUT,
+            most=LONGEST_CLAIM,
         )
 
 
@@ -99,12 +101,12 @@ def forget_others(db: Connection, names: Iterable[str]) -> None:
     db.execute(
         f"DELETE FROM job WHERE {FREE} AND name NOT {db.among('names', 'text')}",
         names=json_array(names),
-        hold=CLAIM_TIMEOUT,
+        most=LONGEST_CLAIM,
     )
 
 
 def is_claimed(row: Row, now: int) -> bool:
-    return bool(now < row["held_until"] <= now + CLAIM_TIMEOUT)
+    return bool(now < row["held_until"] <= now + LONGEST_CLAIM)
 
 
 def outcome_of(row: Row, now: int) -> str | None:
@@ -129,7 +131,7 @@ def ready_at(row: Row, now: int) -> int | None:
     due_at = now if row["asked_at"] is not None else row["due_at"]
     if due_at is None:
         return None
-    rests = now < row["rests_until"] <= now + HOUR
+    rests = now < row["rests_until"] <= now + LONGEST_REST
     return max(due_at, row["rests_until"]) if rests else int(due_at)
 
 
@@ -142,6 +144,7 @@ def claim(db: Connection, name: str, holder: str) -> Row | None:
         f" WHERE name = :name AND {READY} RETURNING {COLUMNS}",
         name=name,
         holder=holder,
+        hold=CLAIM_TIMEOUT,
         **BOUNDS,
     )
 

@@ -1,5 +1,6 @@
 """Jobs in the store: the time of a claim, its holder, and the record of the end."""
 
+import random
 from typing import Any
 
 import pytest
@@ -172,6 +173,27 @@ def test_claims_and_pauses_end_when_the_clock_is_put_back(planned: World) -> Non
     planned.store.write_sync(jobs.fail, row(planned), "disk full")
     planned.clock.advance(-2 * 3600)
     assert take(planned) is not None
+
+
+def test_a_claim_holds_for_a_worker_whose_time_is_a_bit_earlier(planned: World) -> None:
+    """A worker that waits for the commit of the claim has the time at which it began to wait."""
+    planned.clock.advance(61)
+    found = taken(planned)
+    planned.clock.advance(-0.5)
+    assert take(planned, "two") is None
+    planned.store.write_sync(jobs.save_schedules, [JobSchedule("prune", "otherwise", None)])
+    planned.store.write_sync(jobs.forget_others, [])
+    assert row(planned)["due_at"] == found["due_at"]
+
+
+def test_the_longest_rest_holds_for_a_worker_whose_time_is_a_bit_earlier(
+    planned: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random, "uniform", lambda low, high: high)
+    planned.clock.advance(61)
+    planned.store.write_sync(jobs.fail, taken(planned) | {"failures": 20}, "disk full")
+    planned.clock.advance(-0.5)
+    assert take(planned, "two") is None
 
 
 @pytest.mark.parametrize("failed_before", [False, True])
