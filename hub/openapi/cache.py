@@ -18,13 +18,21 @@ from hub.rest.vocabulary import Vocabulary
 class OpenAPICache:
     """The document, which is made once and kept.
 
-    `others` maps "METHOD /path" of each endpoint that is no operation to its text.
+    `others` maps "METHOD /path" of each endpoint that is no operation to its text. Two caches are
+    equal if their documents are, so that a cache can be the key of what is made of its document.
     """
 
     def __init__(self, urls: Urls, vocabulary: Vocabulary, others: Mapping[str, str]) -> None:
-        self._urls, self._vocabulary, self._others = urls, vocabulary, others
+        self._others, self._root, self._vocabulary = tuple(others.items()), urls.root, vocabulary
+        self._key = self._others, self._root, tuple(vocabulary.mapped.items())
         self._made: Mapping[str, Any] | None = None
         self._lock = threading.Lock()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpenAPICache) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
     def __call__(self) -> Mapping[str, Any]:
         """Return the document.
@@ -33,14 +41,19 @@ class OpenAPICache:
         """
         with self._lock:
             if self._made is None:
-                content = _written(tuple(self._others.items()), self._urls.root)
+                content = _written(self._others, self._root)
                 words = self._vocabulary
                 self._made = words.document(content) if words else content
             return self._made
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the document has been made."""
+        return self._made is not None
+
     async def ready(self) -> None:
         """Make the document on a thread, so that the next request for it waits for nothing."""
-        if self._made is None:
+        if not self.is_ready:
             await asyncio.to_thread(self)
 
 

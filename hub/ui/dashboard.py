@@ -74,7 +74,8 @@ class Dashboard:
 
         async def run(visit: SessionRequest) -> Response:
             figures = await self.figures(page)
-            if page.openapi:
+            if page.openapi and not self.openapi.is_ready:
+                # Making it takes long, so the hub first checks who wants to see the page.
                 await self.services.store.read(authorize, visit, page.who, self.admins)
                 await self.openapi.ready()
             shown = await self.services.store.read_of(

@@ -7,8 +7,11 @@ import pytest
 from contract_checks import own
 from valid_documents import assert_valid
 
+from hub.openapi.cache import OpenAPICache
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
+from hub.rest.urls import Urls
+from hub.rest.vocabulary import Vocabulary
 
 BASE = "https://forge.example/api/v3"
 
@@ -25,6 +28,17 @@ async def test_the_document_is_valid(client: httpx.AsyncClient) -> None:
     assert answer.status_code == 200
     assert_valid(answer.text)
     assert answer.json()["servers"] == [{"url": BASE}]
+
+
+def test_caches_of_the_document_are_equal_if_the_root_the_words_and_the_endpoints_are() -> None:
+    def cache(
+        root: str = "https://one.example", *, health: str = "up", **words: str
+    ) -> OpenAPICache:
+        return OpenAPICache(Urls(root), Vocabulary(words, root), {"GET /healthz": health})
+
+    assert {cache(), cache(), cache(service="service")} == {cache()}
+    others = {cache("https://two.example"), cache(service="forge"), cache(health="down")}
+    assert len(others | {cache()}) == 4
 
 
 async def test_the_document_has_every_operation_and_endpoint(described: dict) -> None:

@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 from dashboard_client import open_dashboard, text_of
 from engines import embedded
+from markupsafe import Markup
+from statement_log import statements
 from ui_rows import operator
 
 from hub.operations import EVENTS, OPERATIONS
+from hub.ui import reference_views
+from hub.ui.templating import render_part
 from store import Store
 
 
@@ -62,6 +66,34 @@ async def test_a_page_that_is_kept_is_of_its_own_hub_and_place(store: Store, see
             public = (await browser.client.get("/reference/repos", auth=("", seed.token))).text
             assert 'href="../reference/schemas/Hook"' in public
             assert "/ui/reference/schemas" not in public
+
+
+@embedded("the reference is not in the store")
+async def test_the_page_of_a_group_is_rendered_once_for_hubs_that_are_alike(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered: list[str] = []
+
+    def render(template: str, values: dict[str, Any]) -> Markup:
+        rendered.append(template)
+        return render_part(template, values)
+
+    monkeypatch.setattr(reference_views, "render_part", render)
+    reference_views._group_html.cache_clear()
+    for last in (False, True):
+        async with open_dashboard(store, seed.token, last=last) as browser:
+            await browser.page("/ui/reference/repos")
+    assert len(rendered) == 1
+
+
+async def test_a_page_of_the_reference_looks_for_its_session_once(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_dashboard(store, seed.token) as browser:
+        await browser.page("/ui/reference")
+        asked = statements(monkeypatch)
+        await browser.page("/ui/reference/schemas/Hook")
+    assert len([sql for sql in asked if "FROM ui_session s" in sql]) == 1
 
 
 @embedded("the reference is not in the store")
