@@ -9,10 +9,11 @@ from store.endpoint_access.secret_parts import MASK
 SHORTEST = 8
 """A shorter secret may be a part of any text, so it is only masked where it stands alone."""
 
-# Letters and digits, and the asterisks of a secret that is already masked, do not end a word. In
-# JSON, a letter may be the end of an escaped character.
-_BEGIN = r"(?:(?<![^\W_]|\*)|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))"
-_END = r"(?![^\W_]|\*)"
+# Letters and digits do not end a word. But one may be the end of an escaped character: in JSON, in
+# a URL, and in a text of Python or C.
+_ESCAPED = (r"\\[bfnrt]", r"\\u[0-9a-fA-F]{4}", r"\\x[0-9a-fA-F]{2}", r"%[0-9a-fA-F]{2}")
+_BEGIN = f"(?:(?<![^\\W_])|{'|'.join(f'(?<={one})' for one in _ESCAPED)})"
+_END = r"(?![^\W_])"
 _CODE = re.compile(r"\\u00([0-9a-fA-F]{2})")
 
 
@@ -34,7 +35,11 @@ def masked(text: str, secrets: Collection[str]) -> str:
 
 def _alone(secret: str, spelled: str) -> str:
     """Return an expression for a secret, and for a short one only if no word goes on there."""
-    return spelled if len(secret) >= SHORTEST else f"{_BEGIN}(?:{spelled}){_END}"
+    if len(secret) >= SHORTEST:
+        return spelled
+    # Asterisks may stand for another secret. Around a word, they are only marks, as in Markdown.
+    word = f"(?:{spelled})" if secret.strip("*") else rf"(?<!\*){spelled}(?!\*)"
+    return f"{_BEGIN}{word}{_END}"
 
 
 def _bare(text: str) -> str:

@@ -30,6 +30,13 @@ def test_a_short_secret_is_masked_where_it_stands_alone(secret: str, text: str) 
     assert masked(quoted, [secret]) == json.dumps("\n********\t\u0001********")
 
 
+@pytest.mark.parametrize(
+    "text", ["token%3D{}%26x", "a%20{}", r"b'\x3d{}\x00'", "**{}**", "*{}*", "password=********{}"]
+)
+def test_a_short_secret_stands_alone_beside_escaped_characters_and_asterisks(text: str) -> None:
+    assert masked(text.format("hunter2"), ["hunter2"]) == text.format("********")
+
+
 def test_a_long_secret_is_masked_within_a_word() -> None:
     assert masked("xopen-sesamex", ["open-sesame"]) == "x********x"
 
