@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 import ipaddress
+import re
 import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,6 +19,7 @@ from local_server import listening
 Handler = Callable[["Call"], Awaitable[None]]
 # The networks of the receivers, which a guard has to allow.
 LOOPBACK = ["127.0.0.0/8", "::1/128"]
+LENGTH = re.compile(rb"(?i)\r\nContent-Length: *(\d+)\r")
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -32,11 +34,8 @@ class Call:
     async def request(self) -> bytes:
         """Read a whole request and return its body. Raise IncompleteReadError if none comes."""
         head = await self.reader.readuntil(b"\r\n\r\n")
-        length = 0
-        for line in head.split(b"\r\n"):
-            name, _, value = line.partition(b":")
-            length = int(value) if name.lower() == b"content-length" else length
-        body = await self.reader.readexactly(length)
+        length = LENGTH.search(head)
+        body = await self.reader.readexactly(int(length[1]) if length else 0)
         self.receiver.heads.append(head)
         self.receiver.bodies.append(body)
         self.receiver.asked.set()
