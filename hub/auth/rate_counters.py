@@ -114,6 +114,8 @@ class RateCounters:
         self, counts: dict[str, WindowCounter], key: str, category: str, window: int, now: int
     ) -> WindowCounter:
         """Return the counter of the current window of `window` seconds. `lock` must be held."""
+        # The caller may have been forgotten since `of`. Other counters than these are not written.
+        counts = self._counts.setdefault(key, counts)
         name = f"{category}/{window}"
         found = counts.get(name)
         if found is not None and rate_limits.is_ahead(found.start, found.end, now):

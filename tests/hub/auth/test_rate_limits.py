@@ -574,6 +574,26 @@ async def test_a_caller_is_kept_in_memory_until_all_windows_have_ended(
     await store.close()
 
 
+async def test_a_request_counts_although_its_caller_is_forgotten_meanwhile(
+    store: Store, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_counters, "FORGET_EVERY", 0)
+    counted = RateLimits(store, HubSettings())
+    charged(counted, store)
+    await counted.counters.save()
+    clock.advance(3600)
+    counters = counted.counters
+    found = store.read_sync(counters.of, USER.key)
+    await counters.save()
+    assert len(counters) == 0
+    with counters.lock:
+        counters.take(counters.running(found, USER.key, "core", 3600, clock.now() // SECOND), 1)
+    assert charged(counted, store).status.used == 2
+    await counted.close()
+    assert charged(RateLimits(store, HubSettings()), store).status.used == 3
+    await store.close()
+
+
 async def test_events_and_health_are_not_limited(store: Store, seed: Any) -> None:
     async with client_of(store, seed.token, rate_limits={"core": 0}) as client:
         answer = await client.post("/octo/hello/events/push", json={})
