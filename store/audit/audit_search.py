@@ -208,17 +208,18 @@ def latest_entry(db: Connection, action: str) -> Row | None:
     return next(iter(page(db, AuditFilter(actions=[action]), limit=1)), None)
 
 
-def switched_off_by(db: Connection, hook: Row) -> str | None:
-    """Return who switched off a hook. Return None if nobody did, or if the log does not say.
+def switched_off_by(db: Connection, hook: Row) -> Row | None:
+    """Return the `actor` that switched off a hook, and `via` what.
 
-    A command may name the hook otherwise, or load a document with it.
+    Return None if nobody did, or if the log does not say. A command may name the hook otherwise, or
+    load a document with it.
     """
     if hook["off_since"] is None:
         return None
-    actor = db.value(
-        "SELECT actor FROM audit WHERE at = :at AND (via = 'command'"
+    found = db.one(
+        "SELECT actor, via FROM audit WHERE at = :at AND (via = 'command'"
         " OR target || '/' LIKE :target ESCAPE '!') ORDER BY id LIMIT 1",
         at=hook["off_since"],
         target=containing_plain(f"/hooks/{hook['id']}/"),
     )
-    return _text(actor)
+    return found and {name: _text(value) for name, value in found.items()}

@@ -171,12 +171,13 @@ def _details(db: Connection, hook_id: int) -> Row:
     row, health = find(db, hook_id), hook_health.get(db, hook_id)
     assert health is not None, "read in the same transaction"
     last = attempts.last_responses(db, [hook_id]).get(hook_id)
+    off_by = audit_search.switched_off_by(db, row)
     return {
         **_shape(
             row | {name: health[name] for name in ("repository", "organization", "app")}, last
         ),
         "off_since": output.format_time(row["off_since"]),
-        "off_by": audit_search.switched_off_by(db, row),
+        "off_by": off_by and off_by["actor"],
         "insecure_ssl": bool(row["insecure_ssl"]),
         "public_keys": [_public_key(one) for one in signing_keys.public_keys(db, hook_id)],
         "certificate_ends_at": output.format_time(row["certificate_ends_at"]),

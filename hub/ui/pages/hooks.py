@@ -96,12 +96,21 @@ def hook_state(ctx: ViewContext, hook: Row) -> dict[str, Any]:
         "hook": row,
         "speed": _speed(row["recent"]),
         "may_change": may_change,
-        "off_by": audit_search.switched_off_by(ctx.db, hook) if may_change else None,
+        "off_by": _off_by(ctx, hook) if may_change else None,
         "has_push": hook["repo_id"] is not None and bool({"push", "*"} & set(hook["events"])),
         "pulled": pull_urls.is_pull(hook["url"]),
         "quiet_times": quiet_times.CHOICES,
         "now": ctx.now,
     }
+
+
+def _off_by(ctx: ViewContext, hook: Row) -> str | None:
+    found = audit_search.switched_off_by(ctx.db, hook)
+    if found is None:
+        return None
+    # Only operators see the name of the machine, and who has an account on it.
+    is_hidden = found["via"] == "command" and not ctx.viewer.operator
+    return "a command on the server" if is_hidden else str(found["actor"])
 
 
 def _speed(attempts: list[Row]) -> tuple[int, int] | None:

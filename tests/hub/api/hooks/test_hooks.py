@@ -283,7 +283,8 @@ async def test_the_audit_log_names_the_person_that_switched_a_hook_off(
     for one in (hook, other):
         row = store.read_sync(hooks.by_id, one["id"])
         assert row is not None
-        assert store.read_sync(audit_search.switched_off_by, row) == "octo"
+        found = store.read_sync(audit_search.switched_off_by, row)
+        assert found == {"actor": "octo", "via": "token"}
         # The clock was set back, or the entry was pruned.
         unknown = row | {"off_since": row["off_since"] + 1}
         assert store.read_sync(audit_search.switched_off_by, unknown) is None

@@ -13,8 +13,10 @@ from transactions import transaction
 from ui_world import SECRET, World, hook
 
 from hub.auth import rate_limits
+from store import Connection
 from store.accounts import tokens
 from store.audit import audit_log
+from store.audit.audit_log import Actor, AuditEntry
 from store.clock import DAY, HOUR, SECOND, MovableClock
 from store.delivery import events, filtering, hook_removal
 from store.delivery.incoming import IncomingEvent
@@ -279,6 +281,21 @@ class TestOne:
             await browser.sign_in(world.look_only)
             assert "Off since" in (text := text_of(await browser.page(at)))
             assert "switched off by" not in text
+
+    async def test_only_operators_see_the_person_behind_a_command(self, world: World) -> None:
+        def switch_off(db: Connection) -> None:
+            hooks.update(db, world.good, active=False)
+            ada = Actor("ada@db-1.example", "command")
+            audit_log.add(db, AuditEntry(ada, "tocsin hook disable", str(world.good["id"]), "done"))
+
+        world.store.write_sync(switch_off)
+        for token, name in (
+            (world.seed.token, "a command on the server"),
+            (world.operator, "ada@db-1.example"),
+        ):
+            async with open_dashboard(world.store, token, last=False) as browser:
+                text = text_of(await browser.page(f"/ui/hooks/{world.good['id']}"))
+                assert re.findall(r"switched off by (.*?)\.(?: |$)", text) == [name]
 
     async def test_a_paused_hook_is_shown_as_paused(self, world: World) -> None:
         world.store.write_sync(hook_pauses.pause, world.good)
