@@ -40,12 +40,13 @@ def group_view(load_document: DocumentLoader, wanted: str, at: str) -> dict[str,
     `load_document` must return the same document each time, because the HTML is cached. `at` is the
     URL of the reference.
     """
-    return {"group": wanted, "operations": _group_html(load_document, wanted, at)}
+    return {"group": wanted, "operations": group_html(load_document, wanted, at)}
 
 
 # The HTML depends only on the code and the settings, and takes 20 ms for the longest groups.
 @lru_cache(maxsize=64)
-def _group_html(load_document: DocumentLoader, wanted: str, at: str) -> "Markup":
+def group_html(load_document: DocumentLoader, wanted: str, at: str) -> "Markup":
+    """Return the operations of a group as HTML. Raises Missing."""
     document = load_document()
     found = [
         shown(document, path, method, operation)

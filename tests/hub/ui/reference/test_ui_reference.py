@@ -11,7 +11,7 @@ from statement_log import statements
 from ui_rows import operator
 
 from hub.operations import EVENTS, OPERATIONS
-from hub.ui import reference_views
+from hub.ui.reference import views
 from hub.ui.templating import render_part
 from store import Store
 
@@ -78,8 +78,8 @@ async def test_the_page_of_a_group_is_rendered_once_for_hubs_that_are_alike(
         rendered.append(template)
         return render_part(template, values)
 
-    monkeypatch.setattr(reference_views, "render_part", render)
-    reference_views._group_html.cache_clear()
+    monkeypatch.setattr(views, "render_part", render)
+    views.group_html.cache_clear()
     for last in (False, True):
         async with open_dashboard(store, seed.token, last=last) as browser:
             await browser.page("/ui/reference/repos")
