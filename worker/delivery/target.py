@@ -219,9 +219,8 @@ class Target:
     def mask(self, text: str) -> str:
         """Return the text without the hook's secrets, because a receiver may send them back."""
         overlap = self.signatures.overlap
-        secrets = (self.secret, overlap and overlap.secret)
-        text = masked(text, [secret for secret in secrets if secret])
-        return text if self.access is None else self.access.mask(text)
+        secrets = [one for one in (self.secret, overlap and overlap.secret) if one]
+        return masked(text, secrets) if self.access is None else self.access.mask(text, secrets)
 
     def readable(self, body: bytes) -> str:
         """Return the body of an answer as text, without the hook's secrets."""

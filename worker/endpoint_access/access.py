@@ -20,7 +20,7 @@ class EndpointAccess:
     sent: str = field(default="", repr=False)
     recorded: str = ""
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    """Texts that are masked in answers, the longest first."""
+    """Texts that are masked in answers."""
     oauth2: TokenCredentials | None = None
     """The credentials for a token, which each request then has."""
     tokens: tuple[str, ...] = field(default=(), repr=False)
@@ -41,9 +41,9 @@ class EndpointAccess:
         if token not in self.tokens:
             self.tokens = (*self.tokens, token)[-MOST_TOKENS:]
 
-    def mask(self, text: str) -> str:
-        """Return the text without secret values."""
-        return masked(text, (*self.tokens, *self.secrets))
+    def mask(self, text: str, others: Iterable[str] = ()) -> str:
+        """Return the text without secret values, and without `others`."""
+        return masked(text, (*self.tokens, *self.secrets, *others))
 
 
 def access_for(options: dict[str, Any]) -> EndpointAccess | None:
@@ -69,4 +69,4 @@ def _parts(values: Iterable[str]) -> tuple[str, ...]:
     found = set(values)
     for value in list(found):
         found |= {part for part in value.split() if len(part) >= SHORTEST}
-    return tuple(sorted(found, key=lambda text: (-len(text), text)))
+    return tuple(sorted(found))

@@ -19,14 +19,16 @@ _CODE = re.compile(r"\\u00([0-9a-fA-F]{2})")
 
 def masked(text: str, secrets: Collection[str]) -> str:
     """Return the text without these secrets, also where JSON has escaped them."""
-    for secret in secrets:
+    # A secret may be a part of a longer one, the rest of which would be left.
+    longest_first = sorted(secrets, key=len, reverse=True)
+    for secret in longest_first:
         if len(secret) >= SHORTEST:
             text = text.replace(secret, MASK)
         elif secret in text:
             text = re.sub(_alone(secret, re.escape(secret)), MASK, text)
     if "\\" in text:
         plain = _bare(text)
-        for secret in secrets:
+        for secret in longest_first:
             # Most answers repeat no secret, and the search for all spellings costs more.
             if not secret.isascii() or _bare(json.dumps(secret)[1:-1]) in plain:
                 text = re.sub(_alone(secret, "".join(map(_spellings, secret))), MASK, text)

@@ -65,6 +65,16 @@ async def test_secrets_in_json_are_masked(
     assert attempt["response_body"] == str(["********"] * 4).replace("'", '"')
 
 
+async def test_a_header_that_contains_the_secret_is_masked_whole(harness: WorkerHarness) -> None:
+    headers = {"X-Api-Key": "open-sesame-1234"}
+    hook_id = harness.hook(options={"headers": headers}, secret="open-sesame")
+    await harness.work()
+    harness.network.script = lambda post: said(body=headers["X-Api-Key"].encode())
+    await harness.event()
+    (attempt,) = await harness.recorded(hook_id, 1)
+    assert attempt["response_body"] == "********"
+
+
 async def test_headers_of_an_ordered_hook(harness: WorkerHarness) -> None:
     harness.hook(options={"headers": HEADERS, "ordering": "hook"})
     await harness.work()

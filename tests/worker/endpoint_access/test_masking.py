@@ -43,3 +43,9 @@ def test_a_long_secret_is_masked_within_a_word() -> None:
 
 def test_asterisks_are_not_masked_again() -> None:
     assert masked("hunter2-hunter2 is *", ["hunter2-hunter2", "*"]) == "******** is ********"
+
+
+@pytest.mark.parametrize("text", ["was {}", json.dumps("was\n{}")])
+def test_no_rest_of_a_secret_is_left_that_contains_another(text: str) -> None:
+    for secrets in (["open", "open-sesame", "open-sesame-2"], ["open-sesame-2", "sesame-2"]):
+        assert masked(text.format("open-sesame-2"), secrets) == text.format("********")
