@@ -54,8 +54,15 @@ def _place(given: dict[str, Any], raw: Raw) -> int:
     """Return the place of the connection's host. The first one has the place 0, and so has none."""
     hosts = str(given.get("host") or given.get("hostaddr") or "").split(",")
     ports = str(given.get("port") or "5432").split(",")
+    # Several addresses may share a name, which is the one in the servers' certificate.
+    addresses = str(given.get("hostaddr") or "").split(",")
     for place, host in enumerate(hosts):
-        port = ports[place] if len(ports) > 1 else ports[0]
-        if (host, port) == (raw.info.host, str(raw.info.port)):
+        port, address = _at(ports, place), _at(addresses, place)
+        is_same = (host, port) == (raw.info.host, str(raw.info.port))
+        if is_same and (not address or address == raw.info.hostaddr):
             return place
     return 0
+
+
+def _at(values: list[str], place: int) -> str:
+    return values[place] if len(values) > 1 else values[0]

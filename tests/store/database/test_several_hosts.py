@@ -137,6 +137,21 @@ def test_only_a_host_that_takes_writes_is_remembered() -> None:
         assert conninfo_to_dict(hosts.in_order(conninfo))["host"].startswith(first)
 
 
+def test_an_address_is_remembered_among_several_with_the_same_name() -> None:
+    """With `verify-full`, the certificates of all servers have this name."""
+    addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
+    conninfo = make_conninfo(host=",".join(["db.example"] * 3), hostaddr=",".join(addresses))
+    for at, address in enumerate(addresses):
+        info = SimpleNamespace(
+            host="db.example", port=5432, hostaddr=address, parameter_status=lambda name: "off"
+        )
+        hosts.remember(conninfo, raw_with(info))
+        given = conninfo_to_dict(hosts.in_order(conninfo))
+        assert given["host"] == "db.example,db.example,db.example"
+        others = [*addresses[:at], *addresses[at + 1 :]]
+        assert str(given["hostaddr"]).split(",") == [address, *others]
+
+
 def raw_with(info: object) -> Any:
     """A connection with this information about it."""
     return SimpleNamespace(info=info)
