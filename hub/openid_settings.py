@@ -92,8 +92,8 @@ def is_secure(url: str) -> bool:
         return False
     if parts.query or parts.fragment or parts.username is not None or not parts.hostname:
         return False
-    # `urlsplit` leaves out line breaks, but a header or a request has the whole text.
-    if not url.isprintable():
+    # `urlsplit` leaves out line breaks and some spaces. A header or a request has the whole text.
+    if not url.isprintable() or " " in url:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
 

@@ -79,9 +79,11 @@ def link(db: Connection, user: Row, issuer: str, subject: str) -> int:
     Raises Invalid if no provider gives this subject, and Conflict if the subject or the user has a
     link.
     """
-    if not is_subject(subject):
+    # Spaces around it were pasted with it. The link would look right, and nobody could use it.
+    if not is_subject(subject) or subject != subject.strip():
         raise Invalid(
-            f"a subject has 1 to {MOST_SUBJECT} characters, and no control characters",
+            f"a subject has 1 to {MOST_SUBJECT} characters, no control characters, and no spaces"
+            " around it",
             field="subject",
         )
     alone(db, issuer)

@@ -23,6 +23,8 @@ BROKEN = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
         {"openid_issuer": "https://tower.example/?a=1"},
         {"openid_issuer": "https://tower.example:84430"},
         {"openid_issuer": "https://tower.example/a\n"},
+        {"openid_issuer": " https://tower.example"},
+        {"openid_issuer": "https://tower.example "},
         {"openid_issuer": "https://tower.example", "openid_client_id": None},
         {"openid_scopes": "email"},
     ],

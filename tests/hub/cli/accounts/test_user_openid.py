@@ -78,7 +78,10 @@ def test_a_link_is_made_before_the_first_sign_in(run, listed, store: Store, monk
         (("nobody", "7", "--issuer", ISSUER), 4, "user list"),
         (("tower", "7", "--issuer", ISSUER), 4, "user list"),
         (("eve", "a\nb", "--issuer", ISSUER), 2, "no control characters"),
+        (("eve", "7 ", "--issuer", ISSUER), 2, "no spaces around it"),
         (("eve", "7", "--issuer", "http://login.tower.example"), 2, "https URL"),
+        (("eve", "7", "--issuer", f"{ISSUER} "), 2, "https URL"),
+        (("eve", "7", "--issuer", f" {ISSUER}"), 2, "https URL"),
         (("eve", "7"), 2, "say which provider"),
     ],
 )
