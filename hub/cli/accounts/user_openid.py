@@ -46,7 +46,7 @@ def _shape(row: Row) -> dict[str, object]:
 
 
 @openid.command(
-    examples=["tocsin user openid add ada 248289761001"],
+    examples=["tocsin user openid add ada 248289761001 --issuer https://login.example"],
 )
 @click.argument("login", shell_complete=suggestions.logins)
 @click.argument("subject")
