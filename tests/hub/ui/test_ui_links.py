@@ -28,9 +28,9 @@ from store.repositories import repositories
 LINK = re.compile(r'href="(/ui[^"#]*)')
 # Many links differ only in the values of their query. The crawl opens so many of them.
 ALIKE = 3
-# Hundreds of pages differ only in what they describe, and look at no right for it. One kind of user
-# opens them all, and the others as many as of links that are alike.
-DESCRIBED = re.compile(r"(?<=^/ui/reference/schemas/)[^/?]+|(?<=^/ui/catalogue/)[^/?]+")
+# Hundreds of pages show nothing but a schema of the API. One kind of user opens them all, and the
+# others as many as of links that are alike.
+SCHEMA = re.compile(r"(?<=^/ui/reference/schemas/)[^/?]+")
 FEWEST = 15
 # Repositories and hooks outside of octo/hello, of which only operators or their owners may know.
 HIDDEN = ("vault", "example/hidden", "example/bell", "tower/bell", "all.example", "git.example")
@@ -118,7 +118,7 @@ async def crawl(browser: Browser, kind: Kind | None = None) -> dict[str, Crawled
         place, cause = open_links.pop()
         if place in found:
             continue
-        shape = re.sub(r"=[^&]*", "", place if kind is KINDS[0] else DESCRIBED.sub("", place))
+        shape = re.sub(r"=[^&]*", "", place if kind is KINDS[0] else SCHEMA.sub("", place))
         seen[shape] += 1
         if seen[shape] > ALIKE:
             continue
