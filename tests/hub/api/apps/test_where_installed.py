@@ -221,8 +221,8 @@ async def test_another_app_of_the_user_is_shown_where_the_app_is_installed(
     strong: Installed, user: str, store: Store, seed: Any
 ) -> None:
     store.write_sync(lambda db: make_app(db, seed.octo["id"], "Kettle", public=False))
-    elsewhere = {"kind": "fine_grained", "target_id": strong.on_acme["account_id"]}
-    scoped, _ = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], **elsewhere))
+    limits = {"kind": "fine_grained", "target_id": strong.on_acme["account_id"]}
+    scoped, _ = store.write_sync(lambda db: tokens.create(db, seed.octo["id"], **limits))
     assert await status(strong, user, "/apps/kettle") == 200
     assert_error(await strong.ask("GET", "/apps/kettle", scoped), 404)
     store.write_sync(lambda db: installations.remove(db, strong.on_octo))

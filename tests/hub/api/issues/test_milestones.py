@@ -206,9 +206,9 @@ async def test_a_milestone_made_here_counts_its_issues_after_events_too(
     assert await counts() == (2, 1)
     platform.report("issues", "deleted", issue=closed)
     assert await counts() == (2, 0)
-    elsewhere = {"new_repository": {"full_name": "octo/other"}, "new_issue": {"number": 1}}
+    transfer = {"new_repository": {"full_name": "octo/other"}, "new_issue": {"number": 1}}
     for _ in range(2):
-        platform.report("issues", "transferred", issue=issue(3), changes=elsewhere)
+        platform.report("issues", "transferred", issue=issue(3), changes=transfer)
         assert await counts() == (1, 0)
     theirs = PEAL | {"open_issues": 1}
     platform.report("issues", "milestoned", issue=issue(4, milestone=theirs, **later))
