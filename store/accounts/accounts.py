@@ -205,6 +205,30 @@ def keep_administrator(db: Connection, account_id: int, organization_id: int | N
         )
 
 
+def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:
+    """Set whether an account may do everything everywhere.
+
+    Raises Conflict if nobody could do so any more.
+    """
+    if not site_admin:
+        keep_site_administrator(db, account_id)
+    db.update("account", account_id, site_admin=int(site_admin), updated_at=db.now)
+
+
+def keep_site_administrator(db: Connection, account_id: int) -> None:
+    """Raise Conflict if an account is the last administrator of the site."""
+    # Without the lock, two transactions could each count on the other's administrator.
+    db.alone("site administrators")
+    administrators = db.tuples(
+        "SELECT id, login FROM account WHERE site_admin = 1 ORDER BY id LIMIT 2"
+    )
+    if [number for number, _ in administrators] == [account_id]:
+        raise Conflict(
+            f"{administrators[0][1]} is the last site administrator: make another user one first,"
+            " with `tocsin user edit LOGIN --site-admin`"
+        )
+
+
 def organization_role(db: Connection, organization_id: int, account_id: int) -> str | None:
     """Return the account's role in an organization: `admin`, `member`, or None without one."""
     role: str | None = db.find_value(

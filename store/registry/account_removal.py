@@ -11,7 +11,7 @@ from store.delivery import hook_removal, sources
 from store.hooks.hook_targets import HookTarget, organization
 from store.hooks.hook_targets import app as target_of_app
 from store.registry import app_removal
-from store.repositories import membership_dump, repositories, repository_removal, watching
+from store.repositories import repositories, repository_removal, watching
 
 GONE = "the organization was removed"
 # The repositories that a transaction removes. All other writers wait for it.
@@ -59,7 +59,7 @@ def _repository_ids(db: Connection, account_id: int) -> list[int]:
 
 def check(db: Connection, account: Row) -> None:
     """Raise Conflict if nobody could administer something without this account."""
-    membership_dump.keep_site_administrator(db, account["id"])
+    accounts.keep_site_administrator(db, account["id"])
     accounts.keep_administrator(db, account["id"])
 
 

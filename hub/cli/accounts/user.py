@@ -7,7 +7,6 @@ from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
 from store.accounts import accounts, totp
 from store.registry import account_removal
-from store.repositories import membership_dump
 
 # Kinds of parts that users do not have.
 OF_ORGANIZATIONS = ("members", "teams")
@@ -111,7 +110,7 @@ def edit(
         row = lookups.user(db, login)
         lookups.rename_account(db, row, name, email)
         if site_admin is not None:
-            membership_dump.set_site_admin(db, row["id"], site_admin)
+            accounts.set_site_admin(db, row["id"], site_admin)
 
     store.write_sync(change)
     click.echo(f"changed user {login}")

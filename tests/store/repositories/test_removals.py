@@ -413,6 +413,6 @@ def test_the_last_site_administrator_stays(world: World) -> None:
         world.store.write_sync(account_removal.remove, bob)
     eve = user(world, "eve", site_admin=True)
     world.store.write_sync(account_removal.remove, bob)
-    world.store.write_sync(membership_dump.set_site_admin, world.user["id"], True)
-    world.store.write_sync(membership_dump.set_site_admin, eve["id"], False)
+    world.store.write_sync(accounts.set_site_admin, world.user["id"], True)
+    world.store.write_sync(accounts.set_site_admin, eve["id"], False)
     world.store.write_sync(account_removal.remove, world.store.read_sync(accounts.by_login, "eve"))

@@ -270,7 +270,7 @@ def test_a_site_administrator_is_made_and_unmade(store: Store) -> None:
     store.write_sync(accounts.create, "ada", site_admin=True)
     bob = store.write_sync(accounts.create, "bob")
     for site_admin in (True, False):
-        store.write_sync(membership_dump.set_site_admin, bob["id"], site_admin)
+        store.write_sync(accounts.set_site_admin, bob["id"], site_admin)
         changed = store.read_sync(accounts.get, bob["id"])
         assert changed is not None
         assert changed["site_admin"] == site_admin
@@ -279,9 +279,9 @@ def test_a_site_administrator_is_made_and_unmade(store: Store) -> None:
 def test_the_last_site_administrator_remains_one(store: Store) -> None:
     ada = store.write_sync(accounts.create, "ada", site_admin=True)
     bob = store.write_sync(accounts.create, "bob")
-    store.write_sync(membership_dump.set_site_admin, bob["id"], False)
+    store.write_sync(accounts.set_site_admin, bob["id"], False)
     with pytest.raises(Conflict, match="ada is the last site administrator"):
-        store.write_sync(membership_dump.set_site_admin, ada["id"], False)
+        store.write_sync(accounts.set_site_admin, ada["id"], False)
     changed = store.read_sync(accounts.get, ada["id"])
     assert changed is not None
     assert changed["site_admin"] == 1
@@ -298,7 +298,7 @@ def test_two_site_administrators_cannot_end_each_other(
         def end(db: Connection) -> None:
             row = accounts.by_login(db, login)
             assert row is not None
-            membership_dump.set_site_admin(db, row["id"], False)
+            accounts.set_site_admin(db, row["id"], False)
 
         return end
 

@@ -107,7 +107,7 @@ class UserEntry(AccountEntry):
         """Create or update the user. Call `hash_password` before: `write` sets the hash from it."""
         row = self.put(db, before)
         if self.given_or("site_admin", row["site_admin"]) != row["site_admin"]:
-            membership_dump.set_site_admin(db, row["id"], self.site_admin)
+            accounts.set_site_admin(db, row["id"], self.site_admin)
         for each in self.emails:
             each.put(db, row["id"])
         for each in self.emails:

@@ -17,7 +17,7 @@ from store.accounts import accounts, tokens
 from store.hooks import hooks
 from store.issues import commit_comments
 from store.registry import account_removal
-from store.repositories import membership_dump, repositories
+from store.repositories import repositories
 from store.repositories.markdown import RenderedText
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
@@ -92,7 +92,7 @@ async def test_a_comment_is_sent_again_when_its_author_has_changed(
     one = f"{HELLO}/comments/{make(store, seed, author=seed.reader)['id']}"
     clock.advance(61)
     since = {"If-Modified-Since": (await hub.get(one)).headers["Last-Modified"]}
-    store.write_sync(membership_dump.set_site_admin, seed.reader["id"], True)
+    store.write_sync(accounts.set_site_admin, seed.reader["id"], True)
     clock.advance(61)
     answer = await hub.get(one, headers=since)
     assert answer.json()["user"]["site_admin"] is True
