@@ -228,20 +228,18 @@ def test_attempts_during_an_outage_are_recorded_later(trouble: Trouble) -> None:
     trouble.ends_well()
 
 
-def _backends(server: Server) -> int:
-    ours = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'tocsin'"
-    (count,) = server.sql(ours)[0]
-    return int(count)
-
-
 @contextmanager
-def no_connection_left(server: Server) -> Iterator[Callable[[], bool]]:
-    """Take all connections of the server.
+def no_connection_left(server: Server) -> Iterator[None]:
+    """Hold all connections of the server, except those that it keeps for administrators.
 
-    The yielded function takes connections that have become free. It returns whether tocsin has
-    none. Call it again later, because a connection that is being opened is not listed yet.
+    Once they are held, tocsin cannot get one. To count its own connections would not show that,
+    because the server does not list a connection that is being opened.
     """
+    places = "current_setting('max_connections')::int"
+    kept = "current_setting('superuser_reserved_connections')::int"
+    (most,) = server.sql(f"SELECT {places} - {kept}")[0]
     with ExitStack() as taken:
+        held: list[psycopg.Connection[Any]] = []
 
         def take() -> bool:
             # Connections that are being opened can leave none for an administrator either.
@@ -250,21 +248,17 @@ def no_connection_left(server: Server) -> Iterator[Callable[[], bool]]:
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE usename = 'tocsin'"
                 )
-                with suppress(psycopg.OperationalError):
-                    for _ in range(100):
-                        raw = psycopg.connect(server.url("trouble", GUARDED, PASSWORD))
-                        taken.enter_context(raw)
-                return not _backends(server)
-            return False
+                while len(held) < most:
+                    raw = psycopg.connect(server.url("trouble", GUARDED, PASSWORD))
+                    held.append(taken.enter_context(raw))
+            return len(held) == most
 
         wait_until(take, "the last connection")
-        yield take
+        yield
 
 
 def test_there_are_no_connections_left(trouble: Trouble) -> None:
-    with no_connection_left(trouble.server) as take:
-        trouble.is_refused()
-        wait_until(take, "the last connection, while the hub is refused")
+    with no_connection_left(trouble.server):
         trouble.is_refused()
     trouble.goes_on()
     trouble.ends_well()
