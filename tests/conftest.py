@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import before_fork
 import pytest
 import style_checks
-from engines import ENGINES, engine_url, open_furnished
+from engines import ENGINES, engine_url, of_engine, open_furnished
 from forked_run import ForkedRun
 from hang_report import HangReport
 from in_memory import use_memory
@@ -128,6 +128,10 @@ WAITING = "tests/worker/"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", default="0", help="the processes that run tests, or auto")
+    parser.addoption(
+        "--engine", default="sqlite", choices=[*ENGINES, "all"],
+        help="the database of tests that run on each. Default: sqlite",
+    )  # fmt: skip
     parser.addini("hang_timeout", "the seconds after which a test is ended", default="2400")
 
 
@@ -145,7 +149,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _runs_all(config: pytest.Config) -> bool:
-    chosen = config.option.keyword or config.option.markexpr or config.option.collectonly
+    option = config.option
+    chosen = option.keyword or option.markexpr or option.collectonly or option.engine == ENGINES[1]
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
 
 
@@ -161,9 +166,15 @@ def _in_workers(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark long tests as slow, and start them first. `-m "not slow"` leaves them out."""
+    """Choose the tests of the engine. Mark long tests as slow, and start them first.
+
+    `-m "not slow"` leaves the slow ones out.
+    """
+    chosen = of_engine(items, config.getoption("engine"))
+    config.hook.pytest_deselected(items=[*set(items).difference(chosen)])
+    items[:] = chosen
     for item in items:
-        reason = _why_slow(item)
+        reason = _why_slow(item, config.getoption("engine"))
         if reason is not None:
             item.add_marker(pytest.mark.slow(reason))
     if _in_workers(config):
@@ -172,12 +183,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=_rank)
 
 
-def _why_slow(item: pytest.Item) -> str | None:
-    """Return why a test is slow, or None. On PostgreSQL, every test counts as slow."""
+def _why_slow(item: pytest.Item, engine: str) -> str | None:
+    """Return why a test is slow, or None. In a run on PostgreSQL, the server is there anyway."""
     place = _place(item)
     reason = None if place is None else [*LONG.values()][place]
-    if reason is None and before_fork.on_postgres(item):
-        return "the same test on the second engine"
+    if reason is None and engine != ENGINES[1] and before_fork.on_postgres(item):
+        return "a PostgreSQL server is started"
     return reason
 
 

@@ -21,7 +21,7 @@ def prepare(items: list[pytest.Item]) -> None:
 
 
 def on_postgres(item: pytest.Item) -> bool:
-    """Return whether a test runs on the second engine."""
+    """Return whether a test runs on PostgreSQL."""
     callspec = getattr(item, "callspec", None)
     return callspec is not None and callspec.params.get("url") == "postgres"
 
