@@ -100,7 +100,7 @@ def outcome_of(
         timings=orjson.dumps(answer.timings).decode(),
         request_head=head,
         response_head=received,
-        response_body=None if answer.status is None else target.readable(answer.body),
+        response_body=None if answer.status is None else target.readable_body(answer),
         state=decision.state,
         due_at=decision.due_at,
         disable=decision.disable,

@@ -15,14 +15,13 @@ from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.policy import Policy
 from worker.endpoint_access.access import EndpointAccess
 from worker.endpoint_access.handshake import HandshakeRequest
-from worker.endpoint_access.masking import masked
+from worker.endpoint_access.masking import REPLACEMENT, masked, masked_end
+from worker.http.answer import ExchangeResult
 from worker.http.endpoint import Endpoint
 from worker.http.tls_contexts import TlsChoice
 from worker.signing.signatures import UNSIGNED, DeliverySignatures
 
 REPUBLISHED = "X-Hub-Republished: true\r\n"
-# In place of NUL, which PostgreSQL does not accept in a text.
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # Headers of answers that may hold the receiver's credentials. Their values are masked.
 SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-authorization", "cookie")
 
@@ -218,15 +217,24 @@ class Target:
 
     def mask(self, text: str) -> str:
         """Return the text without the hook's secrets, because a receiver may send them back."""
-        overlap = self.signatures.overlap
-        secrets = [one for one in (self.secret, overlap and overlap.secret) if one]
-        return masked(text, secrets) if self.access is None else self.access.mask(text, secrets)
+        return masked(text, self._secrets())
 
-    def readable(self, body: bytes) -> str:
+    def _secrets(self) -> list[str]:
+        overlap = self.signatures.overlap
+        own = [one for one in (self.secret, overlap and overlap.secret) if one]
+        return own if self.access is None else [*self.access.masked_texts(), *own]
+
+    def readable_body(self, answer: ExchangeResult) -> str:
         """Return the body of an answer as text, without the hook's secrets."""
-        if not body:
+        if not answer.body:
             return ""
-        return self.mask(body.decode("utf-8", "replace").replace("\0", REPLACEMENT))
+        text = self.readable(answer.body)
+        is_cut = answer.truncated or answer.error is not None
+        return masked_end(text, self._secrets()) if is_cut else text
+
+    def readable(self, received: bytes) -> str:
+        """Return received bytes as text, without the hook's secrets."""
+        return self.mask(received.decode("utf-8", "replace").replace("\0", REPLACEMENT))
 
     def readable_head(self, head: bytes) -> str:
         """Return the headers of an answer, without the hook's secrets and the receiver's."""

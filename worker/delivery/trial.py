@@ -98,7 +98,7 @@ class TrialSender:
             answer.error,
             answer.address,
             target.readable_head(answer.head) if answered else None,
-            target.readable(answer.body) if answered else None,
+            target.readable_body(answer) if answered else None,
         )
 
     async def close(self) -> None:

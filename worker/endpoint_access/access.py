@@ -41,9 +41,13 @@ class EndpointAccess:
         if token not in self.tokens:
             self.tokens = (*self.tokens, token)[-MOST_TOKENS:]
 
-    def mask(self, text: str, others: Iterable[str] = ()) -> str:
-        """Return the text without secret values, and without `others`."""
-        return masked(text, (*self.tokens, *self.secrets, *others))
+    def masked_texts(self) -> tuple[str, ...]:
+        """Return the tokens and the secret values, which no text may show."""
+        return (*self.tokens, *self.secrets)
+
+    def mask(self, text: str) -> str:
+        """Return the text without secret values."""
+        return masked(text, self.masked_texts())
 
 
 def access_for(options: dict[str, Any]) -> EndpointAccess | None:

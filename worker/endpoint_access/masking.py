@@ -6,6 +6,9 @@ from collections.abc import Collection
 
 from store.endpoint_access.secret_parts import MASK
 
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""The character in place of one that cannot be decoded, and of NUL, which PostgreSQL refuses."""
+
 SHORTEST = 8
 """A shorter secret may be a part of any text, so it is only masked where it stands alone."""
 
@@ -14,6 +17,8 @@ SHORTEST = 8
 _ESCAPED = (r"\\[bfnrt]", r"\\u[0-9a-fA-F]{4}", r"\\x[0-9a-fA-F]{2}", r"%[0-9a-fA-F]{2}")
 _BEGIN = f"(?:(?<![^\\W_])|{'|'.join(f'(?<={one})' for one in _ESCAPED)})"
 _END = r"(?![^\W_])"
+# Fewer characters may be the end of any text.
+_BEGINNING = 4
 _CODE = re.compile(r"\\u00([0-9a-fA-F]{2})")
 
 
@@ -33,6 +38,22 @@ def masked(text: str, secrets: Collection[str]) -> str:
             if not secret.isascii() or _bare(json.dumps(secret)[1:-1]) in plain:
                 text = re.sub(_alone(secret, "".join(map(_spellings, secret))), MASK, text)
     return text
+
+
+def masked_end(text: str, secrets: Collection[str]) -> str:
+    """Return a text that was cut, without the beginning of one of these secrets at its end."""
+    # The last character may have been cut, too.
+    whole = text.rstrip(REPLACEMENT)
+    spelled = {*secrets, *(json.dumps(secret)[1:-1] for secret in secrets)}
+    length = max((_common(whole, secret) for secret in spelled), default=0)
+    return whole[:-length] + MASK if length else text
+
+
+def _common(text: str, secret: str) -> int:
+    """Return how many characters of a secret stand at the end of a text. Few count as none."""
+    most = min(len(text), len(secret) - 1)
+    lengths = range(most, _BEGINNING - 1, -1)
+    return next((length for length in lengths if text.endswith(secret[:length])), 0)
 
 
 def _alone(secret: str, spelled: str) -> str:

@@ -129,6 +129,16 @@ async def test_64_kb_of_the_answer_are_kept(harness: WorkerHarness) -> None:
     assert harness.counts()["delivered"] == 1
 
 
+async def test_no_beginning_of_a_secret_is_kept_where_an_answer_is_cut(
+    harness: WorkerHarness,
+) -> None:
+    before = b"x" * (MAX_BODY - len(SECRET) + 1)
+    row = await one_attempt(
+        harness, answers("200 OK", before + SECRET.encode() + b"!"), secret=SECRET
+    )
+    assert row["response_body"] == before.decode() + MASK
+
+
 async def test_a_body_of_64_kb_is_recorded_whole(harness: WorkerHarness) -> None:
     row = await one_attempt(harness, answers("200 OK", b"y" * MAX_BODY))
     assert row["response_body"] == "y" * MAX_BODY

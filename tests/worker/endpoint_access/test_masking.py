@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from worker.endpoint_access.masking import masked
+from worker.endpoint_access.masking import masked, masked_end
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,20 @@ def test_asterisks_are_not_masked_again() -> None:
 def test_no_rest_of_a_secret_is_left_that_contains_another(text: str) -> None:
     for secrets in (["open", "open-sesame", "open-sesame-2"], ["open-sesame-2", "sesame-2"]):
         assert masked(text.format("open-sesame-2"), secrets) == text.format("********")
+
+
+@pytest.mark.parametrize(
+    "end", ["open", "open-sesam", "open-sesam\N{REPLACEMENT CHARACTER}", "open-sesame-2"]
+)
+def test_the_beginning_of_a_secret_is_masked_where_a_text_was_cut(end: str) -> None:
+    secrets = ["open-sesame", "open-sesame-25"]
+    assert masked_end(f"was open, {end}", secrets) == "was open, ********"
+
+
+def test_the_beginning_of_an_escaped_secret_is_masked_where_a_text_was_cut() -> None:
+    assert masked_end(json.dumps('a"b"c')[:-3], ['a"b"c']) == '"********'
+
+
+@pytest.mark.parametrize("end", ["", "ope", "sesame", "open-sesamX"])
+def test_another_end_of_a_text_is_left(end: str) -> None:
+    assert masked_end(f"was: {end}", ["open-sesame"]) == f"was: {end}"
