@@ -17,8 +17,11 @@ from store.delivery.attempts import FAILED
 from store.hook_state import hook_health, hook_silences
 from store.monitoring.name_search import host_of
 
-# Failing hooks that are examined, the worst first, and deliveries of each that are counted.
-MOST_HOOKS, MOST_DELIVERIES = 500, 1_000
+# Failing hooks that are examined, the worst first.
+MOST_HOOKS = 500
+# Deliveries are counted in this many failed attempts of each hook, and of all hooks, the latest
+# first. Without the second limit, a page would take seconds when hundreds of hooks fail.
+MOST_OF_HOOK, MOST_OF_ALL = 1_000, 50_000
 # A failure is recorded some time after it happened.
 SLACK = 10 * SECOND
 OPEN, ACKNOWLEDGED, MUTED = "open", "acknowledged", "muted"
@@ -49,7 +52,9 @@ class Problem:
     attempt_id: int = 0
     """The latest failed attempt; 0 if no attempt is the reason."""
     deliveries: int = 0
-    """How many deliveries failed, counted up to MOST_DELIVERIES for each hook."""
+    """How many deliveries failed, as far as they were counted."""
+    has_more: bool = False
+    """Whether more may have failed than were counted."""
     hooks: list[Row] = field(default_factory=list)
     state: str = OPEN
     acknowledged_by: str = ""
@@ -141,19 +146,23 @@ def _count_deliveries(db: Connection, found: Iterable[Problem]) -> None:
     """Set how many deliveries have failed since the hooks of these problems began to fail."""
     failing = [(problem, hook) for problem in found for hook in problem.hooks if hook["attempt_id"]]
     failed = FAILED.replace("a.", "x.")
-    many = db.tuples(
+    most = min(MOST_OF_HOOK, MOST_OF_ALL // max(len(failing), 1))
+    counted = db.mapping(
+        # The number is negative if there may be more.
         "SELECT w.hook_id, (SELECT"
-        " count(DISTINCT f.delivery_id) FROM (SELECT x.delivery_id FROM attempt x"
+        f" count(DISTINCT f.delivery_id) * CASE WHEN count(*) < {most} THEN 1 ELSE -1 END"
+        " FROM (SELECT x.delivery_id FROM attempt x"
         f" WHERE x.hook_id = w.hook_id AND {failed} AND x.started_at + x.duration >= w.since"
-        f" ORDER BY x.id DESC LIMIT {MOST_DELIVERIES}) AS f)"
+        f" ORDER BY x.id DESC LIMIT {most}) AS f)"
         f" FROM {db.each('hooks', hook_id='integer', since='integer')} AS w",
         hooks=json_array(
             (hook["id"], (hook["failing_since"] or db.now) - SLACK) for _, hook in failing
         ),
     )
-    counted = dict(many)
     for problem, hook in failing:
-        problem.deliveries += max(counted[hook["id"]], 1)
+        number = counted[hook["id"]]
+        problem.deliveries += max(abs(number), 1)
+        problem.has_more |= number < 0
 
 
 def _notes(db: Connection, hook_ids: Iterable[int]) -> dict[tuple[int, str], Row]:

@@ -66,7 +66,6 @@ def list_problems(ctx: ViewContext) -> dict[str, Any]:
         "matches": Matches(len(found)),
         "older": paging.following(PATH, following, skip + PAGE, more=len(found) > skip + PAGE),
         "newest": paging.first(PATH, following) if skip else "",
-        "most": problems.MOST_DELIVERIES,
         "mails": ctx.services.settings.mail_host is not None,
         "unsent": outbox.count_unsent(ctx.db, ctx.now - DAY) if ctx.viewer.operator else 0,
     }
@@ -123,7 +122,6 @@ def show_problem(ctx: ViewContext) -> dict[str, Any]:
         "attempts": [attempt_row(row, ctx.now) for row in latest],
         "retry": f"{ROOT}/replay?{urlencode(chosen)}",
         "quiet_times": quiet_times.CHOICES,
-        "most": problems.MOST_DELIVERIES,
         "may_change": ctx.viewer.may_change_any if problem.hooks else ctx.viewer.may_run,
     }
 

@@ -51,6 +51,25 @@ def test_hooks_that_fail_alike_are_one_problem(world: World, clock: MovableClock
     assert len(found(world)) == 3
 
 
+async def test_deliveries_are_counted_in_so_many_attempts_of_all_hooks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(problems, "MOST_OF_ALL", 6)
+    world.send(world.failing, "a", "b", "c", status_code=401)
+    world.send(world.good, "d", "e", status_code=503)
+    assert found(world) == [
+        ("receiver.example", "401", 3, 1, "open"),
+        ("receiver.example", "503", 2, 1, "open"),
+    ]
+    world.send(world.good, "f", "g", status_code=503)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = text_of(await browser.page("/ui/problems"))
+        assert "503 from receiver.example open 3+ 1" in page
+        # The page of one problem counts the attempts of its hooks alone.
+        page = text_of(await browser.page("/ui/problem?host=receiver.example&kind=503"))
+        assert "Deliveries 4 that failed" in page
+
+
 async def test_a_page_has_the_first_of_many_problems(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
