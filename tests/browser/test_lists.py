@@ -96,13 +96,30 @@ async def test_a_filter_can_be_left_with_a_click(visit):
     page = await (await visit("ada")).go("/ui/hooks")
     await page.get_by_label("Repository").fill("ada/engine")
     await page.get_by_label("State").select_option("failing")
-    # Each of both filters draws the links again, and the second may do so during a click.
+    # The answer draws the links again, and may do so during a click.
     await expect(page).to_have_url(re.compile("state=failing&repository=ada%2Fengine"))
     await expect(page.get_by_role("link", name="New hook")).to_have_attribute(
         "href", "/ui/hooks/new?repository=ada/engine"
     )
     await page.get_by_role("link", name="All", exact=True).click()
     await expect(page).to_have_url(re.compile("/ui/hooks$"))
+
+
+async def test_a_click_reaches_its_link_although_it_ends_a_filter(visit):
+    page = await (await visit("ada")).go("/ui/hooks?state=failing")
+    await page.get_by_label("Repository").fill("ada/engine")
+    await page.get_by_role("link", name="All", exact=True).hover()
+    await page.mouse.down()
+    await page.wait_for_load_state("networkidle")
+    await page.mouse.up()
+    await expect(page).to_have_url(re.compile("/ui/hooks$"))
+
+
+async def test_a_filter_is_used_after_a_click_elsewhere(visit):
+    page = await (await visit("ada")).go("/ui/hooks?state=failing")
+    await page.get_by_label("Repository").fill("ada/engine")
+    await page.get_by_role("heading", level=1).click()
+    await expect(page).to_have_url(re.compile("state=failing&repository=ada%2Fengine"))
 
 
 async def test_a_list_that_is_gone_back_to_has_its_period_in_the_user_s_zone(visit):

@@ -145,6 +145,22 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (isPolled(detail.elt)) detail.headers["X-Renewal"] = "1";
 });
 
+// A press takes the focus from a filter, which sends its form. If the answer replaced the pressed link
+// before the release, the click would be lost. So the form waits for the release.
+let released = Promise.resolve();
+document.addEventListener("pointerdown", () => {
+  released = new Promise((resolve) => {
+    for (const name of ["pointerup", "pointercancel"]) {
+      document.addEventListener(name, () => setTimeout(resolve), { once: true });
+    }
+  });
+}, true);
+document.addEventListener("htmx:confirm", (event) => {
+  if (!event.target.closest("form[role=search]")) return;
+  event.preventDefault();
+  released.then(() => event.detail.issueRequest(true));
+});
+
 // Enter in a filter sends its form twice, because the field has changed, too. Both lead to one place.
 document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   if (detail.history.path === location.pathname + location.search) detail.history.type = "replace";
