@@ -212,6 +212,50 @@ async def test_the_focus_stays_where_a_list_is_polled(visit):
     assert len(guest.watched.asked) == asked
 
 
+async def test_a_click_reaches_its_link_although_its_panel_is_renewed(visit, server):
+    guest = await visit("ada")
+    page, other = guest.page, await guest.context.new_page()
+    for one in (page, other):
+        await one.goto("/ui")
+        await live(one)
+    # In these tests, the alarm of a backlog is off, which is the link among the figures.
+    await page.evaluate(
+        "document.querySelector('[data-swap=figures]').innerHTML = '<a href=/ui/hooks>Alarm</a>'"
+    )
+    await page.get_by_role("link", name="Alarm").hover()
+    await page.mouse.down()
+    figures = await other.locator("[data-swap=figures] > *").first.element_handle()
+    await server.post()
+    await other.wait_for_function("one => !one.isConnected", arg=figures)
+    await page.mouse.up()
+    await expect(page).to_have_url(re.compile("/ui/hooks$"))
+
+
+async def test_pressed_figures_are_renewed_after_the_release(visit, server):
+    page = await (await visit("ada")).go("/ui")
+    await live(page)
+    button = page.get_by_role("button", name="Pause")
+    await button.hover()
+    await page.mouse.down()
+    figures = await page.locator("[data-swap=figures] > *").first.element_handle()
+    await server.post()
+    await page.get_by_role("heading", level=1).hover()
+    await page.mouse.up()
+    await page.wait_for_function("one => !one.isConnected", arg=figures)
+
+
+async def test_a_click_reaches_its_link_although_its_list_is_polled(visit):
+    page = await (await visit("root")).go("/ui/jobs")
+    link = page.get_by_role("link", name="Job", exact=True)
+    href = await link.get_attribute("href")
+    await link.hover()
+    async with page.expect_response("**/ui/jobs", timeout=0):
+        await page.mouse.down()
+    await page.wait_for_load_state("networkidle")
+    await page.mouse.up()
+    await expect(page).to_have_url(re.compile(f"{re.escape(href)}$"))
+
+
 async def test_without_scripts_a_page_does_not_claim_to_connect(visit):
     guest = await visit("ada", scripts=False)
     for path in ("/ui", "/ui/deliveries"):

@@ -40,12 +40,13 @@ class LivePart {
     element.addEventListener("pointerleave", () => { this.under = false; this.release(); });
     element.addEventListener("focusout", () => setTimeout(() => this.release()));
     document.addEventListener("change", () => setTimeout(() => this.release()));
+    document.addEventListener("released", () => this.release());
   }
 
   // New rows would push selected ones out of the list, so these hold a list as the focus does.
   get waits() {
     const used = this.grows && (this.element.contains(document.activeElement) || this.element.querySelector(":checked"));
-    return this.page.paused || (("hold" in this.element.dataset || this.grows) && (this.under || used));
+    return this.page.paused || pressing || (("hold" in this.element.dataset || this.grows) && (this.under || used));
   }
 
   hear(html) {

@@ -145,20 +145,26 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (isPolled(detail.elt)) detail.headers["X-Renewal"] = "1";
 });
 
-// A press takes the focus from a filter, which sends its form. If the answer replaced the pressed link
-// before the release, the click would be lost. So the form waits for the release.
-let released = Promise.resolve();
-document.addEventListener("pointerdown", () => {
-  released = new Promise((resolve) => {
-    for (const name of ["pointerup", "pointercancel"]) {
-      document.addEventListener(name, () => setTimeout(resolve), { once: true });
-    }
-  });
+// If a pressed link is replaced before the release, the click is lost. So a part that renews itself stays as it
+// is, and a filter that has lost the focus to the press is used later. The click follows the release. Fields
+// do not count: when a list of choices opens, no release may follow.
+let pressing = false;
+document.addEventListener("pointerdown", (event) => {
+  pressing = event.button === 0 && event.target.closest("a, button, summary, tr") !== null;
 }, true);
+for (const name of ["pointerup", "pointercancel", "blur"]) {
+  addEventListener(name, () => setTimeout(() => {
+    pressing = false;
+    document.dispatchEvent(new CustomEvent("released"));
+  }));
+}
 document.addEventListener("htmx:confirm", (event) => {
-  if (!event.target.closest("form[role=search]")) return;
+  if (!pressing || !event.target.closest("form[role=search]")) return;
   event.preventDefault();
-  released.then(() => event.detail.issueRequest(true));
+  document.addEventListener("released", () => event.detail.issueRequest(true), { once: true });
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (pressing && isPolled(event.detail.elt)) event.preventDefault();
 });
 
 // Enter in a filter sends its form twice, because the field has changed, too. Both lead to one place.
