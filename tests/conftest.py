@@ -150,7 +150,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _runs_all(config: pytest.Config) -> bool:
     option = config.option
-    chosen = option.keyword or option.markexpr or option.collectonly or option.engine == ENGINES[1]
+    chosen = option.keyword or option.markexpr or option.collectonly or option.engine == "postgres"
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
 
 
@@ -187,7 +187,7 @@ def _why_slow(item: pytest.Item, engine: str) -> str | None:
     """Return why a test is slow, or None. In a run on PostgreSQL, the server is there anyway."""
     place = _place(item)
     reason = None if place is None else [*LONG.values()][place]
-    if reason is None and engine != ENGINES[1] and before_fork.on_postgres(item):
+    if reason is None and engine != "postgres" and before_fork.on_postgres(item):
         return "a PostgreSQL server is started"
     return reason
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Locator, Page, expect
 
 from hub.ui.formatting import ago
 from store.clock import SECOND
@@ -212,33 +212,38 @@ async def test_the_focus_stays_where_a_list_is_polled(visit):
     assert len(guest.watched.asked) == asked
 
 
+async def renew_while_pressed(guest, server, pressed: Locator):
+    """Press something on a page. Return once another page of the browser has newer figures."""
+    other = await guest.context.new_page()
+    await other.goto("/ui")
+    await live(other)
+    await pressed.hover()
+    await guest.page.mouse.down()
+    old = await other.locator("[data-swap=figures] > *").first.element_handle()
+    await server.post()
+    await other.wait_for_function("one => !one.isConnected", arg=old)
+
+
 async def test_a_click_reaches_its_link_although_its_panel_is_renewed(visit, server):
     guest = await visit("ada")
-    page, other = guest.page, await guest.context.new_page()
-    for one in (page, other):
-        await one.goto("/ui")
-        await live(one)
+    page = await guest.go("/ui")
+    await live(page)
     # In these tests, the alarm of a backlog is off, which is the link among the figures.
     await page.evaluate(
         "document.querySelector('[data-swap=figures]').innerHTML = '<a href=/ui/hooks>Alarm</a>'"
     )
-    await page.get_by_role("link", name="Alarm").hover()
-    await page.mouse.down()
-    figures = await other.locator("[data-swap=figures] > *").first.element_handle()
-    await server.post()
-    await other.wait_for_function("one => !one.isConnected", arg=figures)
+    await renew_while_pressed(guest, server, page.get_by_role("link", name="Alarm"))
     await page.mouse.up()
     await expect(page).to_have_url(re.compile("/ui/hooks$"))
 
 
 async def test_pressed_figures_are_renewed_after_the_release(visit, server):
-    page = await (await visit("ada")).go("/ui")
+    guest = await visit("ada")
+    page = await guest.go("/ui")
     await live(page)
-    button = page.get_by_role("button", name="Pause")
-    await button.hover()
-    await page.mouse.down()
     figures = await page.locator("[data-swap=figures] > *").first.element_handle()
-    await server.post()
+    await renew_while_pressed(guest, server, page.get_by_role("button", name="Pause"))
+    # The release is elsewhere, so the page is not paused.
     await page.get_by_role("heading", level=1).hover()
     await page.mouse.up()
     await page.wait_for_function("one => !one.isConnected", arg=figures)

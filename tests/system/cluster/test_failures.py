@@ -235,9 +235,10 @@ def no_connection_left(server: Server) -> Iterator[None]:
     Once they are held, tocsin cannot get one. To count its own connections would not show that,
     because the server does not list a connection that is being opened.
     """
-    places = "current_setting('max_connections')::int"
-    kept = "current_setting('superuser_reserved_connections')::int"
-    (most,) = server.sql(f"SELECT {places} - {kept}")[0]
+    (most,) = server.sql(
+        "SELECT current_setting('max_connections')::int"
+        " - current_setting('superuser_reserved_connections')::int"
+    )[0]
     with ExitStack() as taken:
         held: list[psycopg.Connection[Any]] = []
 
