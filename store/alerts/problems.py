@@ -13,7 +13,7 @@ from store.alerts.rules import BACKLOG_HIGH, CERTIFICATE, CONFIG_ERROR, KEY_BLOC
 from store.clock import SECOND
 from store.database import upsert
 from store.database.connection import Connection, Row, json_array
-from store.delivery.attempts import FAILED
+from store.delivery.attempts import FAILED_X
 from store.hook_state import hook_health, hook_silences
 from store.monitoring.name_search import host_of
 
@@ -130,7 +130,7 @@ def _uncounted(
 
 def _latest_failures(db: Connection, hooks: Iterable[Row]) -> dict[int, Row]:
     latest = (
-        f"SELECT x.id FROM attempt x WHERE x.hook_id = w.hook_id AND {FAILED.replace('a.', 'x.')}"
+        f"SELECT x.id FROM attempt x WHERE x.hook_id = w.hook_id AND {FAILED_X}"
         " ORDER BY x.id DESC LIMIT 1"
     )
     rows = db.all(
@@ -145,14 +145,13 @@ def _latest_failures(db: Connection, hooks: Iterable[Row]) -> dict[int, Row]:
 def _count_deliveries(db: Connection, found: Iterable[Problem]) -> None:
     """Set how many deliveries have failed since the hooks of these problems began to fail."""
     failing = [(problem, hook) for problem in found for hook in problem.hooks if hook["attempt_id"]]
-    failed = FAILED.replace("a.", "x.")
     most = min(MOST_OF_HOOK, MOST_OF_ALL // max(len(failing), 1))
     counted = db.mapping(
         # The number is negative if there may be more.
         "SELECT w.hook_id, (SELECT"
         f" count(DISTINCT f.delivery_id) * CASE WHEN count(*) < {most} THEN 1 ELSE -1 END"
         " FROM (SELECT x.delivery_id FROM attempt x"
-        f" WHERE x.hook_id = w.hook_id AND {failed} AND x.started_at + x.duration >= w.since"
+        f" WHERE x.hook_id = w.hook_id AND {FAILED_X} AND x.started_at + x.duration >= w.since"
         f" ORDER BY x.id DESC LIMIT {most}) AS f)"
         f" FROM {db.each('hooks', hook_id='integer', since='integer')} AS w",
         hooks=json_array(

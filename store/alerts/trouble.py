@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from store.alerts.problems import LABELS
 from store.alerts.rules import CONFIG_ERROR
 from store.database.connection import Connection, json_array
-from store.delivery.attempts import FAILED
+from store.delivery.attempts import FAILED_X
 from store.hook_state import hook_health
 from store.hook_state.hook_silences import SILENCED
 from store.monitoring import name_search
@@ -25,9 +25,7 @@ def exists(db: Connection, repo_ids: Sequence[int] | None, org_ids: Sequence[int
     `repo_ids` is None, there is no limit.
     """
     failing, given = hook_health.from_failing(db, repo_ids, org_ids)
-    latest = (
-        f"SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id AND {FAILED.replace('a.', 'x.')}"
-    )
+    latest = f"SELECT max(x.id) FROM attempt x WHERE x.hook_id = h.id AND {FAILED_X}"
     among = "" if repo_ids is None else f" AND b.hook_id IN ({name_search.hooks_of(db)})"
     # With LIMIT, PostgreSQL looks for the latest failure once for each hook, and not for each pair
     # of a hook and an attempt. `failing` has no more hooks.

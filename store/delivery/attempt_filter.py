@@ -6,7 +6,7 @@ from typing import Any
 
 from store.database.connection import Connection, json_array
 from store.database.time_range import ALWAYS, TimeRange
-from store.delivery.attempts import FAILED, SUCCEEDED
+from store.delivery.attempts import FAILED, FAILED_X, SUCCEEDED
 from store.hooks.event_names import EventPattern
 from store.monitoring import name_search
 
@@ -63,7 +63,7 @@ class AttemptFilter:
 
 def indexed(wanted: AttemptFilter) -> str:
     """Return the conditions that an index supports, or that few attempts of the ids do not meet."""
-    failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.failed else ""
+    failed = f" AND {FAILED_X}" if wanted.failed else ""
     # An id is a number, so it is safe here.
     return f"x.id < :before AND x.id >= {wanted.first:d}{failed}{_started(wanted.times, 'x')}"
 

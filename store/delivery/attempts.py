@@ -19,6 +19,8 @@ COLUMNS = (
 )
 SUCCEEDED = "a.status_code BETWEEN 200 AND 299 AND a.error IS NULL"
 FAILED = "(a.status_code IS NULL OR a.status_code NOT BETWEEN 200 AND 299 OR a.error IS NOT NULL)"
+FAILED_X = FAILED.replace("a.", "x.")
+"""The same condition for a subquery, which calls the table `x`."""
 REPOSITORY = (
     "CASE WHEN COALESCE(h.org_id, o.id) = o.id THEN o.login || '/' || r.name END AS repository"
 )
